@@ -1,0 +1,113 @@
+/*
+ * A guest system call in flight.
+ *
+ * A handler is a function `long sys_x(struct call *c)`. It returns the value for the guest
+ * (>= 0 or -errno), or one of the sentinels below. Handlers never block:
+ *
+ *   static long sys_thing(struct call *c)
+ *   {
+ *           ...
+ *           if (!ready && !nonblock)
+ *                   return call_block(c, &object->waitq);   // run again from the top when woken
+ *           ...
+ *   }
+ *
+ * A woken call's handler runs again from the top with the same arguments; what must survive
+ * between runs is in c->progress (a number of the handler's own) and the deadline.
+ *
+ * Answers can get lost: the guest thread may be interrupted by a signal between our receiving the
+ * notification and our answering it. Two tools:
+ *  - "commit after send": a handler whose effect must not happen twice or get lost (pipe and socket
+ *    data) answers itself with call_reply() and only commits when that returned true;
+ *    it then returns CALL_DONE.
+ *  - replay: for everything else the dispatcher remembers result and arguments of an unanswered
+ *    call; when the thread comes back with the same call from the same place (SA_RESTART) it gets
+ *    the remembered result and nothing runs twice.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/list.h"
+#include "kernel/core/timer.h"
+#include "kernel/core/wait.h"
+
+struct task;
+
+/* A guest address. Only user_*() (core/user.h) can look behind it. */
+struct uaddr {
+	uint64_t v;
+};
+static inline struct uaddr uaddr(uint64_t v)
+{
+	return (struct uaddr){ v };
+}
+static inline struct uaddr uaddr_add(struct uaddr a, uint64_t n)
+{
+	return (struct uaddr){ a.v + n };
+}
+
+struct call {
+	uint64_t id; /* seccomp notification id */
+	struct task *task;
+	int nr;
+	uint64_t ip;
+	uint64_t args[6];
+
+	uint64_t progress;    /* the handler's own; 0 at the first run */
+	uint64_t deadline;    /* clock_mono ns; 0 = none set yet, UINT64_MAX = forever */
+	bool retry;	      /* this is not the first run */
+	bool timed_out;	      /* the deadline passed */
+	bool answered;	      /* call_reply() was used */
+	bool no_restart;      /* like poll: after an interruption the answer is EINTR, never a restart */
+	uint32_t waiter_count;
+	struct timer timer;
+	struct list waiters;  /* struct waiter.call_link */
+	struct list run_link; /* on the run queue */
+	struct list trace_link;
+};
+
+/* Sentinels; outside the errno range. */
+#define CALL_BLOCK (-10001L)	/* waiting: registered with call_block()/call_wait_on() */
+#define CALL_DONE (-10002L)	/* handler answered through call_reply() */
+#define CALL_CONTINUE (-10003L) /* let the host kernel execute it (register-only calls) */
+#define CALL_DEFER (-10004L)	/* another module owns the answer (exec, rewrites) */
+
+#define CALL_ARG_PTR(c, i) uaddr((c)->args[i])
+
+/*
+ * Waits on one more queue. The waiter record belongs to the call. May be called several times
+ * (poll), then return CALL_BLOCK. 0 or -ENOMEM.
+ */
+int call_wait_on(struct call *c, struct waitq *wq, bool exclusive);
+
+/* call_wait_on() + the sentinel: `return call_block(c, wq);` */
+long call_block(struct call *c, struct waitq *wq);
+
+/*
+ * Sets the deadline relative to now (ns) on the first run only. Handlers call it before blocking;
+ * when it passes the handler is run again with c->timed_out set. 0 or -ENOMEM.
+ */
+int call_set_timeout(struct call *c, uint64_t timeout_ns);
+int call_set_deadline(struct call *c, uint64_t deadline_mono_ns);
+
+/*
+ * Answers now. True: the guest thread has (or will surely get) the result. False: it was
+ * interrupted or is gone; the effect must not be committed. After false the handler still returns
+ * CALL_DONE.
+ */
+bool call_reply(struct call *c, long result);
+
+/* Puts a blocked call on the run queue: its handler runs again soon. */
+void call_wake(struct call *c);
+
+/* Drops a blocked call (its thread died or was interrupted). */
+void call_cancel(struct call *c);
+
+/*
+ * Raises a signal for the calling thread before the answer `result` goes out, with Linux's order:
+ * SIGPIPE before EPIPE, SIGXFSZ before EFBIG. Use as `return call_signal(c, SIGPIPE, -EPIPE);`
+ */
+long call_signal(struct call *c, int sig, long result);

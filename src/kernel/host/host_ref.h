@@ -1,0 +1,54 @@
+/*
+ * Host files, typed so that they can be opened again: a struct host_ref in the arena says what the
+ * file is; the descriptor itself lives in a bounded cache outside the arena and may be closed and
+ * reopened at any time.
+ *
+ * Roots are directories that the jail handed over (templates, mounts, the store): small integers.
+ * Names below a root are walked by the host with openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+ * RESOLVE_NO_MAGICLINKS), made of components that the VFS looked up one by one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define HOST_ROOT_STORE 0 /* the sandbox's own writable directory */
+#define HOST_ROOT_MAX 64
+
+enum host_ref_kind {
+	HOST_REF_NONE,
+	HOST_REF_PATH,	 /* (root, path), opened O_RDONLY or O_RDWR */
+	HOST_REF_STORE,	 /* file number `id` in the store directory, O_RDWR */
+	HOST_REF_PASSED, /* a descriptor the caller passed; cannot be reopened */
+};
+
+struct host_ref {
+	uint8_t kind;
+	bool writable;
+	bool directory;
+	uint16_t root;
+	uint32_t slot;	/* cache slot + 1, 0 = not open now */
+	uint64_t id;
+	char *path;	/* HOST_REF_PATH: kmalloc'ed, relative, "" = the root itself; owned */
+};
+
+/* Gives a root its directory descriptor (host side, at start). */
+int host_root_set(unsigned root, int fd);
+
+/* The descriptor, opened if needed. Valid until the next host_ref_fd() call. -errno. */
+int host_ref_fd(struct host_ref *ref);
+/* A second descriptor for the same file with an exact access mode, for injection into a guest:
+ * cached separately. */
+int host_ref_fd_mode(struct host_ref *ref, bool writable);
+
+/* Makes an empty store file. */
+int host_store_create(struct host_ref *ret);
+/* Closes, and for store files removes the file. */
+void host_ref_drop(struct host_ref *ref);
+
+/* Passed descriptors: takes ownership of fd. */
+int host_ref_passed(int fd, struct host_ref *ret);
+
+/* Stat of a name below a root without following links. */
+int host_stat(unsigned root, const char *path, struct stat *ret);

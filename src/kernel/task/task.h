@@ -1,0 +1,135 @@
+/*
+ * Tasks (threads) and processes of the guest, as the application kernel sees them.
+ *
+ * The host kernel is the authority on pids, parents, zombies, wait, process groups and sessions:
+ * guests live in their own pid namespace. What is kept here is what the host cannot know:
+ * descriptor tables, working directory, credentials, limits, names, terminals. Process group and
+ * session are mirrored because terminals and kill permissions need them.
+ *
+ *   struct process --threads--> struct task --files--> struct fdtable (shared by CLONE_FILES)
+ *                                           --fs-----> struct fs_context (root, cwd, umask)
+ *                                           --cred---> struct cred
+ *                                           --call---> the blocked call, if any
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "base/list.h"
+#include "kernel/core/call.h"
+#include "kernel/core/wait.h"
+#include "kernel/fs/path.h"
+#include "kernel/task/cred.h"
+
+struct fdtable;
+struct fs_context;
+struct tty;
+struct exec;
+
+#define TASK_COMM_LEN 16
+
+/* Result of a call whose answer the thread never got; see core/call.h. */
+struct replay {
+	bool armed;
+	bool interrupted; /* a no_restart call was interrupted: answer EINTR once */
+	int nr;
+	uint32_t age; /* calls of the thread since */
+	uint64_t ip;
+	uint64_t args[6];
+	long result;
+};
+
+struct task {
+	struct list sibling;   /* process.threads */
+	struct list hash_link; /* by host tid */
+	struct process *proc;
+	int host_tid; /* in the kernel process's pid namespace: for host calls only */
+	int tid;      /* what the guest sees */
+	struct fdtable *files;
+	struct fs_context *fs;
+	struct cred *cred;
+	struct call *call; /* blocked call, or NULL */
+	struct replay replay;
+	char comm[TASK_COMM_LEN];
+	uint64_t start_ns;   /* clock_boot */
+	uint64_t call_count; /* served */
+};
+
+enum process_state { PROCESS_ALIVE, PROCESS_ZOMBIE };
+
+struct process {
+	struct list all_link;  /* every live process */
+	struct list hash_link; /* by host pid */
+	struct list threads;
+	uint32_t refs;
+	uint8_t state; /* enum process_state */
+	int host_pid;
+	int pid; /* guest pid = tgid */
+	int ppid;
+	int pgid, sid; /* guest numbers, mirrored */
+	bool session_leader;
+	bool did_exec; /* since fork: setpgid by the parent is then EACCES */
+	bool dumpable;
+	bool child_subreaper;
+	int pdeath_signal;
+	int exit_signal;
+	int exit_code; /* as wait(2) reports it, when known */
+	struct tty *ctty; /* controlling terminal, holds a reference */
+
+	struct path exe;	/* the program, holds references; exe.dentry NULL in a new pid 1 */
+	char *cmdline_hint;	/* not used when the process's own memory can be read */
+	uint64_t arg_start, arg_end, env_start, env_end; /* guest addresses */
+	struct rlimit rlimits[RLIM_NLIMITS];
+	uint64_t start_ns; /* clock_boot */
+	uint32_t personality;
+	uint32_t thread_count;
+	uint8_t pidfd_slot_used;
+	int pidfd_index; /* host descriptor handle of the pidfd, see host/pidfd.h */
+	struct waitq exit_waitq; /* woken when the process becomes a zombie: guest pidfds poll it */
+	struct exec *exec;	 /* an execve under way */
+	struct list pending_clones;
+	int vfork_parent_tid;
+	uint64_t aux[2]; /* AT_BASE, AT_ENTRY of the loaded image, for /proc/self/auxv and debuggers */
+};
+
+struct task *task_find(int guest_tid);	     /* NULL = absent */
+struct process *process_find(int guest_pid); /* NULL = absent; zombies are found */
+struct process *process_get(struct process *p);
+void process_put(struct process *p);
+
+/* Any live thread of the process, the leader when it still exists. NULL for zombies. */
+struct task *process_leader(struct process *p);
+
+/* Iterates over all processes in no particular order. */
+struct list *process_list(void);
+uint32_t process_count(void);
+uint32_t thread_count(void);
+
+/* ---- signals made by the kernel (sender = the kernel, si_code SI_KERNEL as far as possible) --- */
+int signal_task(struct task *t, int sig);
+int signal_process(struct process *p, int sig);
+/* Every member of the guest process group; -ESRCH when there is none. */
+int signal_pgrp(int pgid, int sig);
+
+/* What the thread blocks/ignores right now, read from the host (costly: tty job control only). */
+bool task_signal_blocked_or_ignored(struct task *t, int sig);
+/* True if no member of the group has a parent in the same session but another group. */
+bool pgrp_is_orphaned(int pgid, int sid);
+bool pgrp_exists(int pgid, int sid);
+
+/* May `c` act on `p` (kill(2) rule: uids match or CAP_KILL)? And the ptrace rule for /proc. */
+bool process_may_signal(const struct cred *c, struct process *p);
+bool process_may_inspect(const struct cred *c, struct process *p);
+
+/* Current soft limit. RLIM_INFINITY is UINT64_MAX. */
+static inline uint64_t task_rlimit(const struct task *t, int resource)
+{
+	return t->proc->rlimits[resource].rlim_cur;
+}
+
+/*
+ * Charges and releases of the sandbox-wide limits (see core/limits.h) are done by the owners of the
+ * objects; the functions here only count tasks.
+ */
