@@ -61,6 +61,10 @@ struct call {
 	bool retry;	      /* this is not the first run */
 	bool timed_out;	      /* the deadline passed */
 	bool answered;	      /* call_reply() was used */
+	bool has_sigmask;
+	uint64_t sigmask;
+	bool parked;	      /* the thread waits in rt_sigsuspend, not in the notification */
+	bool traced;	      /* stopped by call_native(): answered through ptrace */
 	bool no_restart;      /* like poll: after an interruption the answer is EINTR, never a restart */
 	uint32_t waiter_count;
 	struct timer timer;
@@ -99,6 +103,29 @@ int call_set_deadline(struct call *c, uint64_t deadline_mono_ns);
  * CALL_DONE.
  */
 bool call_reply(struct call *c, long result);
+
+/*
+ * ppoll, pselect6, epoll_pwait: the signal mask to be in force while the call waits. Reads the set
+ * (-EFAULT, -EINVAL for a wrong size); an absent pointer is fine. If the handler then blocks, the
+ * dispatcher parks the thread in the host's own rt_sigsuspend, so that mask swap and handlers are
+ * exact, and takes it out again to deliver the answer.
+ */
+int call_set_sigmask(struct call *c, struct uaddr mask, uint64_t size);
+
+/*
+ * Executes a natively allowed system call in the calling thread, for effects that only the thread
+ * itself can have (dequeuing its signals, mapping memory). Slow (ptrace), rare. Pointers must be
+ * guest addresses; the guest's own buffer may serve as scratch. Returns the call's result.
+ * -ESRCH: the thread is gone; return CALL_DONE.
+ */
+long call_native(struct call *c, long nr, const uint64_t args[6]);
+
+/*
+ * Replaces the call: the thread executes `nr` with `args` natively and gets its result.
+ * Use as `return call_become(c, nr, args);` (shmat becomes mmap). The host descriptor, if one is
+ * needed, must have been installed with call_inject_fd().
+ */
+long call_become(struct call *c, long nr, const uint64_t args[6]);
 
 /* Puts a blocked call on the run queue: its handler runs again soon. */
 void call_wake(struct call *c);
