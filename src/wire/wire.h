@@ -1,0 +1,172 @@
+/*
+ * The control channel: how anything outside talks to a sandbox.
+ *
+ * A SOCK_STREAM unix socket made by the parent before the kernel process starts. Messages are a
+ * fixed 16-byte header {type, flags, length, request} and a packed little-endian body; descriptors
+ * travel by SCM_RIGHTS with the first byte of their message. Both ends distrust each other: every
+ * length is checked, an unknown type or a malformed body ends the connection (and so the sandbox),
+ * nothing recurses. The one table of types is WIRE_MESSAGES.
+ *
+ * Body notation: u32 u64 = little-endian integers; str = u32 length + bytes, no NUL inside;
+ * list of X = u32 count + X...
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_BODY_MAX (4u << 20)
+#define WIRE_FDS_MAX 32
+
+/* WIRE(number, NAME, direction, body) : direction > to the sandbox, < from it, = answers a request */
+#define WIRE_MESSAGES(WIRE)                                                                        \
+	/* First message, once. Body: see wire_config. fds: one per mount that has one, in order,  \
+	 * then the trace file if WIRE_CONFIG_TRACE. */                                             \
+	WIRE(1, CONFIG, '>', "wire_config")                                                         \
+	/* The sandbox is ready for SPAWN. */                                                       \
+	WIRE(2, READY, '<', "u64 start_ns")                                                         \
+	/* Starts a process. fds: stdin, stdout, stderr unless WIRE_SPAWN_TTY. `request` names the \
+	 * process in every later message. */                                                       \
+	WIRE(3, SPAWN, '>', "wire_spawn")                                                           \
+	WIRE(4, SPAWNED, '<', "u32 guest_pid")                                                      \
+	/* Terminal processes (WIRE_SPAWN_TTY): bytes from and to the terminal. */                  \
+	WIRE(5, INPUT, '>', "bytes")                                                                \
+	WIRE(6, OUTPUT, '<', "bytes")                                                               \
+	/* The reader has taken this many OUTPUT bytes: back pressure, window 256 KiB. */           \
+	WIRE(7, OUTPUT_ACK, '>', "u32 bytes")                                                       \
+	WIRE(8, RESIZE, '>', "u32 rows, u32 cols")                                                  \
+	WIRE(9, SIGNAL, '>', "u32 signal, u32 whole_group")                                         \
+	/* status as of wait(2). */                                                                 \
+	WIRE(10, EXITED, '<', "u32 status")                                                         \
+	/* Ends the sandbox: str reason is repeated in DIED. */                                     \
+	WIRE(11, SHUTDOWN, '>', "str reason")                                                       \
+	/* Last message. reason "" = all spawned processes ended / SHUTDOWN without a reason. */    \
+	WIRE(12, DIED, '<', "u32 wire_death, str reason, wire_stats")                               \
+	WIRE(13, STATS, '>', "")                                                                    \
+	WIRE(14, STATS_REPLY, '=', "wire_stats")                                                    \
+	/* The request could not be done. */                                                        \
+	WIRE(15, ERROR, '=', "u32 errno, str message")                                              \
+	/* A line for the log of the parent: already escaped. */                                    \
+	WIRE(16, LOG, '<', "u32 level, str text")
+
+enum wire_type {
+#define WIRE(number, name, direction, body) WIRE_##name = number,
+	WIRE_MESSAGES(WIRE)
+#undef WIRE
+};
+
+/* Name of a type for errors and logs; NULL = unknown. */
+const char *wire_type_name(uint32_t type);
+
+struct wire_header {
+	uint32_t type;
+	uint32_t flags;
+	uint32_t length; /* of the body */
+	uint32_t request;
+};
+
+enum wire_death {
+	WIRE_DEATH_NORMAL = 0,	 /* nothing left to run */
+	WIRE_DEATH_SHUTDOWN = 1, /* asked to */
+	WIRE_DEATH_LIMIT = 2,	 /* a limit: reason names it and its option */
+	WIRE_DEATH_FAULT = 3,	 /* the kernel's own failure */
+};
+
+/* ---- CONFIG ---- */
+enum wire_mount_kind {
+	WIRE_MOUNT_TEMPLATE = 1, /* read-only source below the private layer (copy-on-write) */
+	WIRE_MOUNT_COW = 2,	 /* the same, owned by the sandbox user: --cow and the working directory */
+	WIRE_MOUNT_RO = 3,
+	WIRE_MOUNT_RW = 4,
+	WIRE_MOUNT_TMPFS = 5,
+	WIRE_MOUNT_SYMLINK = 6, /* `guest` is a symlink to `target` (/bin -> usr/bin) */
+	WIRE_MOUNT_ETC = 7,	/* source of the allowed pieces of /etc */
+	WIRE_MOUNT_VAR_LIB_DPKG = 8,
+};
+
+struct wire_mount {
+	uint32_t kind;
+	bool has_fd;	   /* an O_PATH directory (or file) descriptor accompanies the message */
+	bool detached;	   /* that descriptor is a detached mount tree already (idmapped by root) */
+	const char *guest; /* absolute guest path */
+	const char *target;
+};
+
+enum wire_config_flags {
+	WIRE_CONFIG_TRACE = 1,	      /* a trace descriptor is the last one */
+	WIRE_CONFIG_EXIT_WITH_LAST = 2, /* end the sandbox when the last SPAWNed process ended */
+	WIRE_CONFIG_NO_CGROUP = 4,    /* the kernel must account memory itself */
+};
+
+#define WIRE_LIMITS 9 /* in the order of enum limit in kernel/core/limits.h; 0 = default */
+
+struct wire_config {
+	uint32_t flags;
+	const char *hostname;
+	const char *user; /* name of the unprivileged user, its home is /home/<user> */
+	uint32_t user_uid, user_gid;
+	uint64_t limits[WIRE_LIMITS];
+	uint32_t mount_count;
+	struct wire_mount mounts[64];
+};
+
+/* ---- SPAWN ---- */
+enum wire_spawn_flags {
+	WIRE_SPAWN_TTY = 1, /* new terminal: INPUT/OUTPUT; no descriptors */
+	WIRE_SPAWN_MAIN = 2, /* SIGNALs without a request go here; its end ends the sandbox */
+};
+
+#define WIRE_ARGS_MAX 65536
+
+struct wire_spawn {
+	uint32_t flags;
+	uint32_t rows, cols; /* terminal */
+	const char *user;    /* "name", "uid" or "uid:gid"; "" = the default user */
+	const char *cwd;     /* "" = the user's home */
+	const char *path;    /* program: with a slash a path, else looked up in PATH of env */
+	uint32_t argc, envc;
+	const char *args; /* argc then envc NUL-terminated strings, back to back */
+	uint32_t args_size;
+};
+
+/* ---- statistics ---- */
+struct wire_stats {
+	uint64_t calls_served, calls_refused;
+	uint64_t cpu_user_ns, cpu_system_ns; /* guests */
+	uint64_t kernel_cpu_ns;		     /* the kernel process itself */
+	uint64_t memory_bytes, memory_peak_bytes;
+	uint64_t arena_bytes;
+	uint64_t disk_bytes, disk_inodes;
+	uint64_t processes, processes_total;
+	uint64_t start_ns; /* kernel process start to READY */
+	/* Names of refused calls with counts, "name=count" separated by spaces, at most 1 KiB. */
+	char refused[1024];
+};
+
+/* ---- encoding: a buffer with a sticky error ---- */
+struct wire_out {
+	uint8_t *data;
+	uint32_t length, capacity;
+	bool failed; /* did not fit */
+};
+struct wire_in {
+	const uint8_t *data;
+	uint32_t length, offset;
+	bool failed; /* short or malformed */
+};
+void wire_put_u32(struct wire_out *o, uint32_t v);
+void wire_put_u64(struct wire_out *o, uint64_t v);
+void wire_put_bytes(struct wire_out *o, const void *p, uint32_t size);
+void wire_put_str(struct wire_out *o, const char *s);
+uint32_t wire_get_u32(struct wire_in *in);
+uint64_t wire_get_u64(struct wire_in *in);
+/* Points into the message; NUL-terminated there: encoders add a NUL that the length excludes. */
+const char *wire_get_str(struct wire_in *in);
+
+void wire_put_config(struct wire_out *o, const struct wire_config *c);
+bool wire_get_config(struct wire_in *in, struct wire_config *ret); /* strings point into `in` */
+void wire_put_spawn(struct wire_out *o, const struct wire_spawn *s);
+bool wire_get_spawn(struct wire_in *in, struct wire_spawn *ret);
+void wire_put_stats(struct wire_out *o, const struct wire_stats *s);
+bool wire_get_stats(struct wire_in *in, struct wire_stats *ret);
