@@ -1,0 +1,177 @@
+/*
+ * Reading the host's /proc through one directory descriptor that the jail hands over.
+ *
+ * Names are ours ("stat", "status", ...), never the guest's; still every open is confined with
+ * openat2 so that no magic link can lead out of the proc mount.
+ *
+ * host-syscalls: openat2 read write close
+ */
+#include "kernel/host/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int proc_root = -EBADF;
+
+void host_proc_set_root(int fd)
+{
+	if (proc_root >= 0)
+		close(proc_root);
+	proc_root = fd >= 0 ? fd : -EBADF;
+}
+
+static char *put_number(char *p, int n)
+{
+	char digits[12];
+	int count = 0;
+
+	do {
+		digits[count++] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n > 0);
+	while (count > 0)
+		*p++ = digits[--count];
+	return p;
+}
+
+static int open_entry(int host_tid, const char *name, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	char path[96];
+	char *p = path;
+	size_t length = strlen(name);
+
+	if (proc_root < 0 || host_tid < 0 || length > sizeof(path) - 16)
+		return -ENOENT;
+	if (host_tid > 0) {
+		p = put_number(p, host_tid);
+		*p++ = '/';
+	}
+	memcpy(p, name, length + 1);
+	int fd = (int)syscall(SYS_openat2, proc_root, path, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
+}
+
+ssize_t host_proc_read(int host_tid, const char *name, char *dst, size_t capacity)
+{
+	size_t total = 0;
+	int fd = open_entry(host_tid, name, O_RDONLY);
+
+	if (fd < 0)
+		return fd;
+	/* The host produces these files a page at a time, so short reads are not the end. */
+	while (total < capacity) {
+		ssize_t n = read(fd, dst + total, capacity - total);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && total == 0) {
+			int error = errno;
+			close(fd);
+			return -error;
+		}
+		if (n <= 0)
+			break;
+		total += (size_t)n;
+	}
+	close(fd);
+	return (ssize_t)total;
+}
+
+int host_proc_write(int host_tid, const char *name, const char *src, size_t size)
+{
+	int fd = open_entry(host_tid, name, O_WRONLY);
+	if (fd < 0)
+		return fd;
+	ssize_t n = write(fd, src, size);
+	int result = n < 0 ? -errno : 0;
+	close(fd);
+	return result;
+}
+
+/* Parses the last decimal number on the line at `p`; lines of status are "Name:\tn\tn...\n". */
+static int last_number(const char *p)
+{
+	int value = -1;
+
+	while (*p && *p != '\n') {
+		if (*p < '0' || *p > '9') {
+			p++;
+			continue;
+		}
+		value = 0;
+		for (; *p >= '0' && *p <= '9'; p++)
+			value = value * 10 + (*p - '0');
+	}
+	return value;
+}
+
+int host_proc_ids(int host_tid, int *ret_tgid, int *ret_ppid, int *ret_ns_tid, int *ret_ns_tgid)
+{
+	static const struct {
+		char key[8];
+		uint8_t length;
+	} keys[] = { { "Tgid:", 5 }, { "PPid:", 5 }, { "NSpid:", 6 }, { "NStgid:", 7 } };
+	int values[4] = { -1, -1, -1, -1 };
+	char buffer[2048];
+	int fd = open_entry(host_tid, "status", O_RDONLY);
+
+	if (fd < 0)
+		return fd;
+	ssize_t n = read(fd, buffer, sizeof(buffer) - 1);
+	int error = errno;
+	close(fd);
+	if (n <= 0)
+		return n < 0 ? -error : -ESRCH;
+	buffer[n] = 0;
+	/* The name of a task cannot fake a line: the host escapes its newlines. */
+	for (const char *line = buffer; line; ) {
+		for (size_t i = 0; i < 4; i++)
+			if (!strncmp(line, keys[i].key, keys[i].length))
+				values[i] = last_number(line + keys[i].length);
+		line = strchr(line, '\n');
+		if (line)
+			line++;
+	}
+	for (size_t i = 0; i < 4; i++)
+		if (values[i] < 0)
+			return -ESRCH;
+	*ret_tgid = values[0];
+	*ret_ppid = values[1];
+	*ret_ns_tid = values[2];
+	*ret_ns_tgid = values[3];
+	return 0;
+}
+
+int host_proc_children(int host_tgid, int host_tid, int *pids, int max)
+{
+	char name[48] = "task/";
+	char buffer[4096];
+	char *p = put_number(name + 5, host_tid);
+	int count = 0;
+
+	memcpy(p, "/children", sizeof("/children"));
+	ssize_t n = host_proc_read(host_tgid, name, buffer, sizeof(buffer) - 1);
+	if (n < 0)
+		return (int)n;
+	buffer[n] = 0;
+	for (const char *s = buffer; *s && count < max; ) {
+		int value = 0;
+		for (; *s >= '0' && *s <= '9'; s++)
+			value = value * 10 + (*s - '0');
+		/* A number cut off by the end of the buffer is not a pid: require its space. */
+		if (*s == ' ' && value > 0)
+			pids[count++] = value;
+		if (*s)
+			s++;
+	}
+	return count;
+}

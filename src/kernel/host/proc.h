@@ -1,0 +1,31 @@
+/*
+ * The host's /proc, as far as the jail shows it: the state of guest processes that only the host
+ * kernel knows (memory, times, maps) and their numbers in the guest's pid namespace.
+ *
+ * All tids here are those of the kernel process's own pid namespace (task.host_tid).
+ */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* The proc mount to use. Takes ownership of `fd`; -1 takes it away (everything is -ENOENT then). */
+void host_proc_set_root(int fd);
+
+/*
+ * Reads /proc/<host_tid>/<name>, or /proc/<name> when host_tid is 0, up to `capacity` bytes.
+ * Returns the count (not NUL-terminated) or -errno; -ESRCH/-ENOENT when the task is gone.
+ */
+ssize_t host_proc_read(int host_tid, const char *name, char *dst, size_t capacity);
+
+/* Writes a small value to /proc/<host_tid>/<name> (oom_score_adj, timerslack_ns). 0 or -errno. */
+int host_proc_write(int host_tid, const char *name, const char *src, size_t size);
+
+/*
+ * Numbers of a task: thread group and parent in our namespace, its own tid and tgid in the
+ * innermost namespace (what the guest sees). One open, one read, one close. 0 or -errno.
+ */
+int host_proc_ids(int host_tid, int *ret_tgid, int *ret_ppid, int *ret_ns_tid, int *ret_ns_tgid);
+
+/* Children made by one thread. Returns how many were stored (at most `max`) or -errno. */
+int host_proc_children(int host_tgid, int host_tid, int *pids, int max);
