@@ -1,0 +1,36 @@
+/*
+ * Starts the kernel process of a sandbox.
+ *
+ * What happens, in order (docs/architecture.md has the picture):
+ *  1. a socket pair becomes the control channel;
+ *  2. clone3 with new user, mount, pid, network, ipc, uts and cgroup namespaces: the child is
+ *     pid 1 of its pid namespace, so that its death takes everything with it;
+ *  3. the parent writes uid and gid maps: inner 0 = the caller's uid, or an unprivileged one when
+ *     the caller is root;
+ *  4. the child execs hotcell-kernel with the channel on descriptor 3 and the stub binary on
+ *     descriptor 4, which receives CONFIG, builds its jail and reports READY.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct launch_options {
+	const char *kernel_path; /* hotcell-kernel; NULL = beside the running program */
+	const char *stub_path;	 /* hotcell-stub; NULL likewise */
+	uint32_t uid, gid;	 /* outside identity of the sandbox when the caller is root */
+	/* Called in the parent when the child exists but has not run yet: cgroup placement and the
+	 * like. 0 or a negative errno with *err set, which aborts the launch. */
+	int (*placed)(pid_t pid, void *ctx, struct error *err);
+	void *ctx;
+};
+
+struct launched {
+	pid_t pid;	/* the kernel process, a child of the caller */
+	int pidfd;	/* owned by the caller */
+	int control_fd; /* the parent's end, close-on-exec, owned by the caller */
+};
+
+int launch(const struct launch_options *options, struct launched *ret, struct error *err);
