@@ -35,6 +35,7 @@
 #include "kernel/core/wait.h"
 
 struct task;
+struct file;
 
 /* A guest address. Only user_*() (core/user.h) can look behind it. */
 struct uaddr {
@@ -67,6 +68,8 @@ struct call {
 	bool traced;	      /* stopped by call_native(): answered through ptrace */
 	bool no_restart;      /* like poll: after an interruption the answer is EINTR, never a restart */
 	uint32_t waiter_count;
+	struct file *file;     /* reference held while blocked (call_block_file); the dispatcher puts
+				   it (file_put) when the call ends or is cancelled */
 	struct timer timer;
 	struct list waiters;  /* struct waiter.call_link */
 	struct list run_link; /* on the run queue */

@@ -157,6 +157,14 @@ int fd_install_at(struct task *t, struct file *f, int fd, bool cloexec); /* dup2
 int fd_close(struct task *t, int fd); /* 0, -EBADF; releases locks of the process on the inode */
 struct fd_entry *fd_entry(struct task *t, int fd); /* NULL = closed */
 
+/*
+ * For calls that can block on a descriptor. As on Linux a blocked call keeps its open file, whatever
+ * another thread does to the descriptor meanwhile: call_file() is fd_file() at the first run and the
+ * held file on a retry; call_block_file() holds the file and blocks.
+ */
+struct file *call_file(struct call *c, int fd); /* no reference taken; NULL = -EBADF */
+long call_block_file(struct call *c, struct file *f, struct waitq *wq);
+
 /* The usual end of a call that makes a descriptor: installs or drops `f`. f == NULL: -ENOMEM. */
 long fd_return(struct call *c, struct file *f, bool cloexec);
 

@@ -26,6 +26,7 @@ struct file;
 struct call;
 struct cred;
 struct inode_locks;
+struct statfs;
 
 enum fs_type { FS_TREE, FS_HOST, FS_PROC, FS_SYS, FS_DEV, FS_DEVPTS, FS_PIPE, FS_SOCK, FS_ANON, FS_TYPE_MAX };
 
@@ -176,16 +177,52 @@ static inline const struct inode_ops *inode_ops(const struct inode *inode)
 }
 
 /* ---- objects ---- */
+
+/* Makes or, after a restore, finds the state of the VFS. 0 or -ENOMEM. */
+int vfs_init(void);
+
 struct superblock *superblock_new(enum fs_type type, uint64_t magic); /* NULL on ENOMEM */
+/* One reference; ino is the next of the superblock, times are now, nlink is 1. NULL on ENOMEM. */
 struct inode *inode_new(struct superblock *sb, enum inode_ops_id ops, uint32_t mode);
 struct inode *inode_get(struct inode *inode);
 void inode_put(struct inode *inode);
 void inode_stat(const struct inode *inode, struct kstat *st); /* plain copy of the fields */
 
+/*
+ * Dentries and who changes them. A hashed dentry is found by dentry_lookup(); it stays in the cache
+ * at zero references until it is evicted, unless it is `pinned`. `pinned` is a plain flag of the
+ * file system ("this dentry is content"), not a reference: set it when the entry is made, it goes
+ * when the VFS removes the dentry. A pinned dentry holds its parents, as every child does.
+ *
+ * Operations that make an entry (mknod, symlink, link) get a hashed negative `child` and call
+ * dentry_instantiate(child, inode), which takes its own reference on the inode.
+ * After a successful unlink the VFS calls dentry_remove(child); after a successful rename it calls
+ * dentry_remove(new_child) for a replaced or negative target and dentry_move() or
+ * dentry_exchange(). A file system that has to leave a whiteout behind makes a new dentry of the
+ * same name in its unlink/rename operation: dentry_new(parent, name, NULL), pinned and whiteout
+ * set, dentry_hash(). The negative `child` of mknod, symlink, link and rename may be a whiteout: the
+ * file system clears child->whiteout itself (and remembers that a new directory is opaque).
+ */
 struct dentry *dentry_get(struct dentry *d);
 void dentry_put(struct dentry *d);
-/* A new unhashed dentry. Takes over no reference; gets its own on parent and inode. */
+/* A new unhashed dentry with one reference. Gets its own references on parent and inode (may be
+ * NULL). It is linked on parent->children, last. NULL on ENOMEM. */
 struct dentry *dentry_new(struct dentry *parent, struct qstr name, struct inode *inode);
+/* The root of a superblock: parent is itself, name "/"; sets sb->root. Keeps one reference. */
+struct dentry *dentry_new_root(struct superblock *sb, struct inode *inode);
+void dentry_hash(struct dentry *d);	/* makes it findable */
+/* The hashed dentry of that name without asking the file system; no reference taken, NULL = absent. */
+struct dentry *dentry_find(struct dentry *parent, struct qstr name);
+void dentry_instantiate(struct dentry *d, struct inode *inode);
+/* Takes it out of its directory: unhashed, unpinned, `unlinked`; freed with its last reference. */
+void dentry_remove(struct dentry *d);
+/* Gives `d` a new parent and name. -ENOMEM: nothing changed. */
+int dentry_move(struct dentry *d, struct dentry *new_parent, struct qstr name);
+void dentry_exchange(struct dentry *a, struct dentry *b);
+bool dentry_is_below(const struct dentry *d, const struct dentry *ancestor); /* or the same */
+/* Evicts up to `count` unused clean dentries; returns how many went. */
+uint32_t dentry_shrink(uint32_t count);
+
 /* Looks `name` up in `parent` through the cache or the file system. Negative results are returned
  * as negative dentries. */
 int dentry_lookup(struct task *task, struct dentry *parent, struct qstr name, struct dentry **ret);
@@ -198,5 +235,11 @@ struct path root_path(void); /* of the sandbox, no reference taken */
 /* Makes an internal, unhashed dentry for an anonymous object: names like "pipe:[12]". */
 struct dentry *dentry_anon(struct inode *inode, const char *name);
 struct mount *mount_anon(enum fs_type type); /* internal mount for pipefs, sockfs, anon_inodefs */
+/* A mount of `sb` that is on no list (memfd, shm). One reference. NULL on ENOMEM. */
+struct mount *mount_internal(struct superblock *sb, unsigned long flags);
+
+/* ---- bodies of the calls, for setup code and tests; task NULL = the kernel itself ---- */
+int vfs_mkdir(struct task *t, struct path dir, struct qstr name, uint32_t mode, struct path *ret);
+int vfs_stat(struct task *t, struct path p, struct kstat *st);
 
 /* Builds the whole file system of a sandbox: see fs/setup.c. */
