@@ -59,6 +59,8 @@ enum arena_root {
 	ROOT_CONTROL,
 	ROOT_DEVFS,
 	ROOT_SYSFS,
+	ROOT_RING,
+	ROOT_SOCKET,
 	ROOT_MAX,
 };
 void *arena_root(enum arena_root id, size_t size);
