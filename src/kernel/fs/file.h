@@ -70,6 +70,14 @@ struct file {
  * read() copies data out but leaves it in place until read_done(file, n); write() stages data that
  * becomes visible at write_done(file, n). Ops without *_done have their effect at once.
  */
+
+/*
+ * What read() and write() of a terminal answer to a background process: a signal (SIGTTIN, SIGTTOU)
+ * is on its way to the caller. The caller of the operation waits on waitq() for it even when the
+ * file is O_NONBLOCK: the signal interrupts the call, or stops the process and the call comes again.
+ */
+#define FILE_WAIT_SIGNAL (-512)
+
 struct file_ops {
 	const char *name;
 	ssize_t (*read)(struct file *f, struct uio *u, uint64_t *pos);
