@@ -1,0 +1,1 @@
+"""What the test runner is made of; python3's standard library only."""

@@ -1,0 +1,141 @@
+"""What there is to run: each suite yields tests, each test runs on its own and says what is wrong."""
+import collections
+import glob
+import os
+import re
+
+from . import compare, process
+from .victim import Victim
+
+Verdict = collections.namedtuple("Verdict", "passed failed skipped")
+Failure = collections.namedtuple("Failure", "id lines")
+TAP = re.compile(r"^(not ok|ok) \d+ (\S.*?)( # SKIP.*)?$")
+
+
+class Test:
+    """`run` returns a Verdict: names that passed, Failures, names that were skipped."""
+
+    def __init__(self, id, run):
+        self.id = id
+        self.run = run
+
+
+def tap(id, done, timeout):
+    """The verdict of a program that prints TAP."""
+    passed, failed, skipped, said = [], [], [], []
+    for line in done.out.decode(errors="replace").split("\n"):
+        found = TAP.match(line)
+        if not found:
+            said.append(line)
+            continue
+        name = f"{id}/{found[2]}"
+        if found[3]:
+            skipped.append(name)
+        elif found[1] == "ok":
+            passed.append(name)
+        else:
+            failed.append(Failure(name, [s for s in said if s][-15:]))
+        said = []
+    if done.timed_out:
+        failed.append(Failure(id, [f"time is up after {timeout} s"] +
+                              compare.tail("stdout", done.out) + compare.tail("stderr", done.err)))
+    elif done.status != 0 and not failed or not (passed or failed or skipped):
+        failed.append(Failure(id, [f"exit status {done.status}"] +
+                              compare.tail("stdout", done.out) + compare.tail("stderr", done.err)))
+    elif failed:
+        failed[-1].lines.extend(compare.tail("stderr", done.err))
+    return Verdict(passed, failed, skipped)
+
+
+def program(id, command, timeout, env=None):
+    def run():
+        with process.CleanDirectory() as directory:
+            environment = dict(process.ENVIRONMENT, HOME=directory, **(env or {}))
+            done = process.run(command, cwd=directory, timeout=timeout, env=environment)
+        if done.status == 77 and not done.out:
+            return Verdict([], [], [id])
+        return tap(id, done, timeout)
+    return Test(id, run)
+
+
+def programs(folder):
+    return [p for p in sorted(glob.glob(folder + "/*"))
+            if os.access(p, os.X_OK) and not p.endswith(".new") and
+            not os.path.basename(p).startswith("helper_")]
+
+
+def unit(where):
+    for path in programs(f"{where.build}/tests/unit"):
+        yield program(f"unit/{os.path.basename(path)}", [path], 60)
+
+
+def guest_natively(where):
+    for path in programs(f"{where.build}/tests/guest"):
+        yield program(f"native/{os.path.basename(path)}", [path], 120)
+
+
+def inside(where, path, *options):
+    """The command that runs a built test program in a sandbox."""
+    return [where.hotcell, "run", "-q", "--ro", f"{where.build}/tests:/t", *options, "--",
+            "/t/" + os.path.relpath(path, f"{where.build}/tests")]
+
+
+def guest(where):
+    for path in programs(f"{where.build}/tests/guest"):
+        yield program(f"guest/{os.path.basename(path)}", inside(where, path), 120)
+
+
+def end_to_end(where):
+    for path in sorted(glob.glob(f"{where.root}/tests/e2e/*.sh")):
+        for case in compare.parse(path):
+            yield Test(case.id, lambda case=case: compared(case, where.hotcell))
+    for path in sorted(glob.glob(f"{where.root}/tests/e2e/*.py")):
+        yield host_side(where, "e2e", path)
+
+
+def compared(case, hotcell):
+    reason = compare.missing(case)
+    if reason:
+        return Verdict([], [], [f"{case.id} ({reason})"])
+    wrong = compare.check(case, hotcell)
+    return Verdict([], [Failure(case.id, wrong)], []) if wrong else Verdict([case.id], [], [])
+
+
+def host_side(where, suite, path):
+    """A python program on the host that starts sandboxes itself and prints TAP."""
+    name = os.path.basename(path)[:-3]
+    env = {"HOTCELL": where.hotcell or "", "BUILD": where.build, "SOURCE": where.root,
+           "PYTHONPATH": f"{where.root}/tests"}
+    return program(f"{suite}/{name}", ["/usr/bin/python3", path], 300, env)
+
+
+def escape(where):
+    """The attacks. Each runs beside a victim on the host which must not notice anything."""
+    for path in programs(f"{where.build}/tests/escape"):
+        yield Test(f"escape/{os.path.basename(path)}", lambda path=path: attack(where, path))
+    for path in sorted(glob.glob(f"{where.root}/tests/escape/*.py")):
+        yield host_side(where, "escape", path)
+
+
+def attack(where, path):
+    id = f"escape/{os.path.basename(path)}"
+    with Victim() as victim:
+        options = sum([["--env", f"{k}={v}"] for k, v in victim.hints().items()], [])
+        verdict = program(id, inside(where, path, *options), 120).run()
+        wrong = victim.harm()
+    if wrong:
+        verdict.failed.append(Failure(id + "/the-host-is-unharmed", wrong))
+    else:
+        verdict.passed.append(id + "/the-host-is-unharmed")
+    return verdict
+
+
+def documents(where):
+    """docs/syscalls.md is what the table generates."""
+    generator = f"{where.root}/tools/syscalls-doc"
+    if os.path.exists(generator):
+        yield program("docs/syscalls", [generator, "--check"], 30)
+
+
+SUITES = [documents, unit, guest_natively, guest, end_to_end, escape]
+NEED_SANDBOX = [guest, escape]
