@@ -61,6 +61,8 @@ enum arena_root {
 	ROOT_SYSFS,
 	ROOT_RING,
 	ROOT_SOCKET,
+	ROOT_UTS,
+	ROOT_MM_NAMES,
 	ROOT_MAX,
 };
 void *arena_root(enum arena_root id, size_t size);

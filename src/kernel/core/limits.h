@@ -20,6 +20,11 @@ enum limit {
 	LIMIT_MAX,
 };
 
+#define LIMIT_NONE UINT64_MAX /* as a value: not limited */
+
+/* Finds or makes the counters, with default limits. Before any other function. 0 or -ENOMEM. */
+int limits_init(void);
+
 /* Takes `amount`; false (nothing taken) when that would exceed the limit. */
 bool limit_charge(enum limit l, uint64_t amount);
 void limit_release(enum limit l, uint64_t amount);
@@ -27,4 +32,6 @@ uint64_t limit_used(enum limit l);
 uint64_t limit_peak(enum limit l);
 uint64_t limit_value(enum limit l);
 void limit_set(enum limit l, uint64_t value);
+/* For what is measured, not charged (memory, CPU): replaces the used amount. */
+void limit_set_used(enum limit l, uint64_t used);
 const char *limit_name(enum limit l); /* "--memory" and so on */

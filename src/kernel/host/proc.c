@@ -86,6 +86,27 @@ ssize_t host_proc_read(int host_tid, const char *name, char *dst, size_t capacit
 	return (ssize_t)total;
 }
 
+int host_proc_open(int host_tid, const char *name)
+{
+	return open_entry(host_tid, name, O_RDONLY);
+}
+
+ssize_t host_proc_next(int fd, char *dst, size_t capacity)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, dst, capacity);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+void host_proc_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
 int host_proc_write(int host_tid, const char *name, const char *src, size_t size)
 {
 	int fd = open_entry(host_tid, name, O_WRONLY);

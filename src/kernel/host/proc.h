@@ -18,6 +18,11 @@ void host_proc_set_root(int fd);
  */
 ssize_t host_proc_read(int host_tid, const char *name, char *dst, size_t capacity);
 
+/* The same in pieces, for files without a bound. The descriptor must not outlive the handler. */
+int host_proc_open(int host_tid, const char *name);
+ssize_t host_proc_next(int fd, char *dst, size_t capacity); /* 0 = end */
+void host_proc_close(int fd);
+
 /* Writes a small value to /proc/<host_tid>/<name> (oom_score_adj, timerslack_ns). 0 or -errno. */
 int host_proc_write(int host_tid, const char *name, const char *src, size_t size);
 

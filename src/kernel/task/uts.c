@@ -1,0 +1,238 @@
+/*
+ * The sandbox as a machine.
+ *
+ * Names: the release is the host's version number with our suffix, so that programs which choose
+ * by kernel version choose right, while nothing else about the host is told. CPU count and memory
+ * are those of the sandbox's limits: what runtimes size their pools and heaps by.
+ *
+ * Load averages are kept as Linux keeps them (exponentially damped, a sample every five seconds),
+ * but lazily: whoever asks pays for the sample, and an idle sandbox has no timer.
+ */
+#include "kernel/task/uts.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+
+#include "base/util.h"
+#include "kernel/abi/syscalls.h"
+#include "kernel/core/arena.h"
+#include "kernel/core/call.h"
+#include "kernel/core/clock.h"
+#include "kernel/core/limits.h"
+#include "kernel/core/user.h"
+#include "kernel/host/proc.h"
+#include "kernel/host/sched.h"
+#include "kernel/task/cred.h"
+#include "kernel/task/task.h"
+
+#define LOAD_ONE (1u << 11)
+#define LOAD_INTERVAL_NS (5 * NSEC_PER_SEC)
+#define LOAD_STEPS_MAX 360	/* half an hour: everything has decayed by then */
+#define LOAD_THREADS_MAX 256	/* looked at in one sample */
+#define RSS_PROCESSES_MAX 256
+
+static struct uts *state;
+static uint32_t host_cpus;
+
+struct uts *uts(void)
+{
+	return state;
+}
+
+static void make_release(char *dst)
+{
+	char release[UTS_LENGTH] = "6.1.0", machine[UTS_LENGTH];
+	size_t digits;
+
+	host_uname(release, machine);
+	digits = strspn(release, "0123456789.");
+	while (digits > 0 && release[digits - 1] == '.')
+		digits--;
+	snprintf(dst, UTS_LENGTH, "%.*s-hotcell", (int)MIN(digits, (size_t)40), release);
+}
+
+static uint32_t count_host_cpus(void)
+{
+	uint64_t mask[128] = { 0 };
+	uint32_t count = 0;
+	int n = host_get_affinity(0, mask, sizeof(mask));
+
+	for (int i = 0; i < n / 8; i++)
+		count += (uint32_t)__builtin_popcountll(mask[i]);
+	return count ? count : 1;
+}
+
+int uts_init(const char *nodename)
+{
+	state = arena_root(ROOT_UTS, sizeof(*state));
+	if (!state)
+		return -ENOMEM;
+	host_cpus = count_host_cpus();
+	if (state->release[0])
+		return 0;
+	if (!nodename || !*nodename)
+		nodename = "hotcell";
+	snprintf(state->nodename, UTS_LENGTH, "%s", nodename);
+	snprintf(state->domainname, UTS_LENGTH, "(none)");
+	snprintf(state->version, UTS_LENGTH, "#1 SMP PREEMPT_DYNAMIC Hotcell");
+	make_release(state->release);
+	return 0;
+}
+
+uint32_t cpu_count(void)
+{
+	uint64_t milli = limit_value(LIMIT_CPU_MILLI);
+	uint64_t cpus = milli == LIMIT_NONE ? host_cpus : milli / 1000 + (milli % 1000 != 0);
+
+	return (uint32_t)MAX(MIN(cpus, (uint64_t)host_cpus), 1ull);
+}
+
+/* ---- memory ---- */
+
+/* Private resident bytes of a process: "size resident shared ..." in pages. */
+static uint64_t private_bytes(struct process *p)
+{
+	char text[128];
+	unsigned long size = 0, resident = 0, shared = 0;
+	ssize_t n = host_proc_read(p->host_pid, "statm", text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	if (sscanf(text, "%lu %lu %lu", &size, &resident, &shared) != 3 || shared > resident)
+		return 0;
+	return (uint64_t)(resident - shared) * PAGE_SIZE;
+}
+
+void memory_info(struct memory_info *ret)
+{
+	uint64_t used = limit_used(LIMIT_MEMORY);
+	unsigned seen = 0;
+	struct process *p;
+
+	if (!used) { /* nobody measures: add up */
+		list_for_each(p, process_list(), all_link) {
+			if (p->state == PROCESS_ALIVE)
+				used += private_bytes(p);
+			if (++seen == RSS_PROCESSES_MAX)
+				break;
+		}
+	}
+	uint64_t total = limit_value(LIMIT_MEMORY);
+	if (total == LIMIT_NONE)
+		total = GIB(64);
+	ret->total = ALIGN_DOWN(total, (uint64_t)PAGE_SIZE);
+	ret->used = MIN(used, ret->total);
+	ret->free = ret->total - ret->used;
+	ret->shared = 0;
+	ret->cached = 0;
+}
+
+/* ---- load ---- */
+static bool thread_is_running(struct task *t)
+{
+	char text[256];
+	ssize_t n = host_proc_read(t->host_tid, "stat", text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	const char *p = strrchr(text, ')'); /* the name may contain anything */
+	return p && p[1] == ' ' && (p[2] == 'R' || p[2] == 'D');
+}
+
+static uint64_t count_running(void)
+{
+	uint64_t running = 0, seen = 0;
+	struct process *p;
+	struct task *t;
+
+	list_for_each(p, process_list(), all_link)
+		list_for_each(t, &p->threads, sibling) {
+			if (seen++ == LOAD_THREADS_MAX)
+				return running;
+			running += thread_is_running(t);
+		}
+	return running;
+}
+
+void load_sample(void)
+{
+	static const uint64_t damping[3] = { 1884, 2014, 2037 }; /* e^(-5s/1,5,15min) */
+	uint64_t now = clock_boot();
+	uint64_t steps = (now - state->load_sampled_ns) / LOAD_INTERVAL_NS;
+
+	if (!steps)
+		return;
+	state->load_sampled_ns = now;
+	uint64_t running = count_running() * LOAD_ONE;
+	for (uint64_t s = 0; s < MIN(steps, (uint64_t)LOAD_STEPS_MAX); s++)
+		for (int i = 0; i < 3; i++)
+			state->load[i] = (state->load[i] * damping[i] +
+					  running * (LOAD_ONE - damping[i])) / LOAD_ONE;
+}
+
+/* ---- system calls ---- */
+long sys_uname(struct call *c)
+{
+	struct utsname name = { 0 };
+
+	memcpy(name.sysname, "Linux", sizeof("Linux"));
+	memcpy(name.nodename, state->nodename, UTS_LENGTH);
+	memcpy(name.release, state->release, UTS_LENGTH);
+	memcpy(name.version, state->version, UTS_LENGTH);
+	memcpy(name.domainname, state->domainname, UTS_LENGTH);
+	/* PER_LINUX32, as setarch(8) sets it. */
+	if ((c->task->proc->personality & 0xff) == 8)
+		memcpy(name.machine, "i686", sizeof("i686"));
+	else
+		memcpy(name.machine, "x86_64", sizeof("x86_64"));
+	return user_write(c->task, CALL_ARG_PTR(c, 0), &name, sizeof(name));
+}
+
+static long set_name(struct call *c, char *dst)
+{
+	char name[UTS_LENGTH] = { 0 };
+	int length = (int)c->args[1];
+
+	if (!cred_capable(c->task->cred, CAP_SYS_ADMIN))
+		return -EPERM;
+	if (length < 0 || length >= UTS_LENGTH)
+		return -EINVAL;
+	if (user_read(c->task, name, CALL_ARG_PTR(c, 0), (size_t)length))
+		return -EFAULT;
+	memcpy(dst, name, UTS_LENGTH);
+	return 0;
+}
+
+long sys_sethostname(struct call *c)
+{
+	return set_name(c, state->nodename);
+}
+
+long sys_setdomainname(struct call *c)
+{
+	return set_name(c, state->domainname);
+}
+
+long sys_sysinfo(struct call *c)
+{
+	struct sysinfo info = { 0 };
+	struct memory_info memory;
+
+	memory_info(&memory);
+	load_sample();
+	info.uptime = (long)(clock_boot() / NSEC_PER_SEC);
+	for (int i = 0; i < 3; i++)
+		info.loads[i] = state->load[i] << (SI_LOAD_SHIFT - 11);
+	info.totalram = memory.total;
+	info.freeram = memory.free;
+	info.sharedram = memory.shared;
+	info.procs = (unsigned short)MIN(thread_count(), 65535u);
+	info.mem_unit = 1;
+	return user_write(c->task, CALL_ARG_PTR(c, 0), &info, sizeof(info));
+}
