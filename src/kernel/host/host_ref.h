@@ -21,30 +21,55 @@ enum host_ref_kind {
 	HOST_REF_PATH,	 /* (root, path), opened O_RDONLY or O_RDWR */
 	HOST_REF_STORE,	 /* file number `id` in the store directory, O_RDWR */
 	HOST_REF_PASSED, /* a descriptor the caller passed; cannot be reopened */
+	HOST_REF_MEMFD,	 /* a host memfd (memfd_create of a guest); cannot be reopened */
 };
 
 struct host_ref {
 	uint8_t kind;
 	bool writable;
 	bool directory;
+	bool pinned; /* HOST_REF_PATH: stays open once opened (the name may go away) */
 	uint16_t root;
 	uint32_t slot;	/* cache slot + 1, 0 = not open now */
 	uint64_t id;
 	char *path;	/* HOST_REF_PATH: kmalloc'ed, relative, "" = the root itself; owned */
 };
 
+/* Raises the descriptor limit and sizes the cache. Call once before anything else here. */
+int host_ref_init(void);
+
 /* Gives a root its directory descriptor (host side, at start). */
 int host_root_set(unsigned root, int fd);
 
-/* The descriptor, opened if needed. Valid until the next host_ref_fd() call. -errno. */
+/*
+ * The descriptor, opened if needed. The cache is least-recently-used, so it stays valid while only
+ * one other host_ref is opened (a pair of files can be worked on). -errno; -EACCES when the kernel
+ * process itself may not open the file.
+ */
 int host_ref_fd(struct host_ref *ref);
 /* A second descriptor for the same file with an exact access mode, for injection into a guest:
  * cached separately. */
 int host_ref_fd_mode(struct host_ref *ref, bool writable);
 
+/* An O_PATH descriptor of a symlink itself, owned by the caller. */
+int host_ref_open_link(const struct host_ref *link);
+
 /* Makes an empty store file. */
 int host_store_create(struct host_ref *ret);
-/* Closes, and for store files removes the file. */
+/* An anonymous host file with sealing (memfd_create(2)); `flags` are MFD_* the host knows. */
+int host_memfd_create(unsigned flags, struct host_ref *ret);
+
+/* (root, path) with a copy of `path`. -ENOMEM. */
+int host_ref_path(struct host_ref *ret, unsigned root, const char *path);
+/* `dir`'s path with one more component. -ENOMEM, -ENAMETOOLONG. */
+int host_ref_child(struct host_ref *ret, const struct host_ref *dir, const char *name);
+
+/* Moves a reference to another place (the cache knows references by their address). */
+void host_ref_move(struct host_ref *to, struct host_ref *from);
+
+/* Closes the descriptor, keeps the reference: the next use opens it again. */
+void host_ref_close(struct host_ref *ref);
+/* Closes, and for store files removes the file. Leaves *ref empty. */
 void host_ref_drop(struct host_ref *ref);
 
 /* Passed descriptors: takes ownership of fd. */

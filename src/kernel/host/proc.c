@@ -4,7 +4,7 @@
  * Names are ours ("stat", "status", ...), never the guest's; still every open is confined with
  * openat2 so that no magic link can lead out of the proc mount.
  *
- * host-syscalls: openat2 read write close
+ * host-syscalls: openat2 openat read write close
  */
 #include "kernel/host/proc.h"
 
@@ -38,6 +38,20 @@ static char *put_number(char *p, int n)
 	while (count > 0)
 		*p++ = digits[--count];
 	return p;
+}
+
+int host_proc_reopen(int fd, int flags)
+{
+	char path[48] = "self/fd/";
+
+	if (fd < 0)
+		return -EBADF;
+	if (proc_root < 0)
+		return -ENOENT;
+	*put_number(path + strlen(path), fd) = 0;
+	/* The one magic link that is meant to be followed: it leads to what we hold already. */
+	int again = openat(proc_root, path, flags | O_CLOEXEC);
+	return again < 0 ? -errno : again;
 }
 
 static int open_entry(int host_tid, const char *name, int flags)

@@ -23,6 +23,12 @@ int host_proc_open(int host_tid, const char *name);
 ssize_t host_proc_next(int fd, char *dst, size_t capacity); /* 0 = end */
 void host_proc_close(int fd);
 
+/*
+ * Opens the file behind our own descriptor `fd` again with other flags (a private description, or
+ * an access mode of its own). `flags` are O_*; O_CLOEXEC is added. -errno; -ENOENT without /proc.
+ */
+int host_proc_reopen(int fd, int flags);
+
 /* Writes a small value to /proc/<host_tid>/<name> (oom_score_adj, timerslack_ns). 0 or -errno. */
 int host_proc_write(int host_tid, const char *name, const char *src, size_t size);
 

@@ -1,0 +1,82 @@
+/*
+ * Content that the kernel itself puts into a tree at start (setup.c): no dentries, no charges, no
+ * host calls. Grafts are only remembered here and looked up when a guest asks for them.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "kernel/core/arena.h"
+#include "kernel/fs/tree/tree_internal.h"
+
+static struct qstr qstr_of(const char *name)
+{
+	return (struct qstr){ name, (uint16_t)strlen(name) };
+}
+
+/* Puts the caller's reference; the directory holds its own. */
+static int add(struct inode *dir, const char *name, struct inode *inode, struct inode **ret)
+{
+	int err = tree_entry_find(dir, qstr_of(name)) ? -EEXIST :
+							tree_insert(dir, qstr_of(name), inode);
+	if (err == 0 && ret)
+		*ret = inode;
+	inode_put(inode);
+	return err;
+}
+
+int tree_add_dir(struct inode *dir, const char *name, uint32_t mode, uint32_t uid, uint32_t gid,
+		 struct inode **ret)
+{
+	struct inode *inode;
+	int err = tree_inode_new(dir->sb, S_IFDIR | mode, uid, gid, false, &inode);
+
+	return err < 0 ? err : add(dir, name, inode, ret);
+}
+
+int tree_add_file(struct inode *dir, const char *name, uint32_t mode, uint32_t uid, uint32_t gid,
+		  const void *data, size_t size)
+{
+	struct inode *inode;
+	int err = tree_inode_new(dir->sb, S_IFREG | mode, uid, gid, false, &inode);
+
+	if (err < 0)
+		return err;
+	err = tree_set_content(inode, data, size);
+	if (err < 0) {
+		inode_put(inode);
+		return err;
+	}
+	return add(dir, name, inode, NULL);
+}
+
+int tree_add_symlink(struct inode *dir, const char *name, const char *target)
+{
+	struct inode *inode;
+	int err = tree_inode_new(dir->sb, S_IFLNK | 0777, 0, 0, false, &inode);
+
+	if (err < 0)
+		return err;
+	tree_node(inode)->target = kstrdup(target);
+	inode->size = strlen(target);
+	if (!tree_node(inode)->target) {
+		inode_put(inode);
+		return -ENOMEM;
+	}
+	return add(dir, name, inode, NULL);
+}
+
+int tree_add_lower(struct inode *dir, const char *name, unsigned root, const char *path)
+{
+	if (tree_entry_find(dir, qstr_of(name)))
+		return -EEXIST;
+	char *copy = kstrdup(path);
+	struct tree_entry *e = copy ? tree_entry_add(dir, qstr_of(name)) : NULL;
+	if (!e) {
+		kfree(copy);
+		return -ENOMEM;
+	}
+	e->kind = TREE_ENTRY_GRAFT;
+	e->graft_root = (uint16_t)root;
+	e->graft_path = copy;
+	return 0;
+}
