@@ -93,3 +93,15 @@ void waitq_wake(struct waitq *wq, uint32_t events)
 	}
 	list_splice_tail(&wq->waiters, &served);
 }
+
+void waitq_drain(struct waitq *wq)
+{
+	while (waitq_active(wq)) {
+		struct waiter *w = list_first(&wq->waiters, struct waiter, link);
+		waiter_fn wake = w->kind < WAITER_KIND_MAX ? waiter_table[w->kind] : NULL;
+
+		waiter_del(w);
+		if (wake)
+			wake(w, 0);
+	}
+}

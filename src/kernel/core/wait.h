@@ -43,6 +43,12 @@ void waiter_del(struct waiter *w);
  */
 void waitq_wake(struct waitq *wq, uint32_t events);
 
+/*
+ * Before the object that holds the queue is freed: wakes and detaches every waiter. Blocked calls
+ * then run again and find the object gone. (A call blocked on a file holds no reference on it.)
+ */
+void waitq_drain(struct waitq *wq);
+
 bool waitq_active(const struct waitq *wq);
 
 /* Dispatch by kind; table in core/wait.c. */
