@@ -77,6 +77,7 @@ struct process {
 	int exit_signal;
 	int exit_code; /* as wait(2) reports it, when known */
 	struct tty *ctty; /* controlling terminal, holds a reference */
+	int tty_old_pgrp; /* session leader: the foreground group when its terminal hung up */
 
 	struct path exe;	/* the program, holds references; exe.dentry NULL in a new pid 1 */
 	char *cmdline_hint;	/* not used when the process's own memory can be read */
