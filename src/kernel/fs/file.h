@@ -16,6 +16,7 @@
 
 struct inode;
 struct host_ref;
+struct dir_snapshot;
 
 enum file_ops_id {
 	FOPS_NONE,
@@ -49,6 +50,7 @@ struct file {
 	uint32_t refs;
 	uint8_t ops;	/* enum file_ops_id */
 	bool stream;	/* no position: pipes, sockets, terminals (ESPIPE, no f_pos) */
+	bool counted;	/* inode->write_count includes this file */
 	uint32_t flags; /* O_* : access mode and status flags */
 	uint64_t pos;
 	struct path path; /* holds references; anonymous objects have an internal one */
@@ -58,7 +60,7 @@ struct file {
 	int owner_signal;
 	void *flock_state; /* fs/locks.c */
 	void *epoll_items; /* epoll/: items that watch this file */
-	void *dir;	   /* FOPS_DIR: snapshot of the entries */
+	struct dir_snapshot *dir; /* FOPS_DIR: snapshot of the entries */
 };
 
 /*

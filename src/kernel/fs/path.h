@@ -80,3 +80,38 @@ ssize_t path_format(struct path p, struct path root, char *dst, size_t capacity)
 
 /* Permission check on an inode with the task's fs credentials: mask of R_OK W_OK X_OK. 0/-EACCES/-EROFS. */
 int path_permission(struct task *t, struct path p, int mask);
+
+/*
+ * The walk step by step, for open(2), which may have to create what a chain of final symlinks
+ * points to. walk_start(), then walk_parent(), which leaves the directory in `cur` (searchable) and
+ * the final component in `last`; walk_last() enters it: 0 = `cur` is the object, 1 = a symlink was
+ * expanded, call walk_parent() again. walk_end() drops the references.
+ */
+struct qstr {
+	const char *name; /* not necessarily NUL-terminated */
+	uint16_t length;
+};
+struct walk {
+	struct task *task; /* NULL: the kernel itself */
+	struct path root;  /* borrowed */
+	struct path cur;
+	unsigned flags;
+	int links;
+	const char *rest;
+	struct qstr last;
+	bool trailing_slash;
+	bool dot; /* last is "." or ".." */
+};
+int walk_start(struct walk *w, struct task *t, int dirfd, const char *name, unsigned flags);
+int walk_parent(struct walk *w);
+int walk_last(struct walk *w, bool follow);
+/* Moves `cur` to the child dentry `d` of its directory (reference taken over), following mounts
+ * and, if `follow`, a symlink: result as walk_last(). */
+int walk_enter(struct walk *w, struct dentry *d, bool follow);
+void walk_end(struct walk *w);
+
+/* Reads a path of the guest into one of two static buffers (0 or 1): length or -errno; "" is 0. */
+int path_read_user(struct task *t, struct uaddr name, int which, const char **ret);
+
+/* Permission bits and capabilities only: no read-only check. task NULL: always 0. */
+int inode_permission(struct task *t, struct inode *inode, int mask);

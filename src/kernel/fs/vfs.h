@@ -77,7 +77,9 @@ struct dentry {
 	bool unlinked;		/* removed from its directory but still referenced */
 	bool pinned;		/* tree file system: this dentry is the file system's content */
 	bool whiteout;		/* negative, hides a lower name */
+	bool referenced;	/* used since the evictor last looked */
 	uint8_t name_length;
+	uint32_t hash;
 	char *name;
 };
 
@@ -86,6 +88,7 @@ struct inode {
 	uint32_t refs;
 	uint8_t ops;	      /* enum inode_ops_id */
 	uint8_t append_flags; /* reserved: chattr */
+	bool linkable;	      /* O_TMPFILE: linkat() may give it a first name */
 	uint32_t mode;	      /* type and permission bits */
 	uint32_t uid, gid;
 	uint32_t nlink;
@@ -118,11 +121,6 @@ struct kstat {
 	uint64_t attributes, mnt_id;
 };
 
-struct qstr {
-	const char *name; /* not necessarily NUL-terminated */
-	uint16_t length;
-};
-
 typedef bool (*dir_emit_fn)(void *ctx, const char *name, size_t length, uint64_t ino, uint8_t d_type);
 
 /*
@@ -150,7 +148,8 @@ struct inode_ops {
 	int (*tmpfile)(struct inode *dir, uint32_t mode, uint32_t uid, uint32_t gid,
 		       struct inode **ret);
 	ssize_t (*readlink)(struct task *task, struct inode *inode, char *dst, size_t capacity);
-	/* Magic links of /proc (exe, cwd, fd/N): jumps to a path. *ret with references. */
+	/* Magic links of /proc (exe, cwd, fd/N): jumps to a path. *ret with references.
+	 * -EOPNOTSUPP: an ordinary link after all, readlink is used. */
 	int (*follow)(struct task *task, struct inode *inode, struct path *ret);
 	int (*getattr)(struct task *task, struct inode *inode, struct kstat *st);
 	int (*setattr)(struct inode *inode, const struct iattr *attr);
@@ -185,7 +184,7 @@ struct superblock *superblock_new(enum fs_type type, uint64_t magic); /* NULL on
 /* One reference; ino is the next of the superblock, times are now, nlink is 1. NULL on ENOMEM. */
 struct inode *inode_new(struct superblock *sb, enum inode_ops_id ops, uint32_t mode);
 struct inode *inode_get(struct inode *inode);
-void inode_put(struct inode *inode);
+void inode_put(struct inode *inode); /* NULL is fine */
 void inode_stat(const struct inode *inode, struct kstat *st); /* plain copy of the fields */
 
 /*
@@ -204,7 +203,7 @@ void inode_stat(const struct inode *inode, struct kstat *st); /* plain copy of t
  * file system clears child->whiteout itself (and remembers that a new directory is opaque).
  */
 struct dentry *dentry_get(struct dentry *d);
-void dentry_put(struct dentry *d);
+void dentry_put(struct dentry *d); /* NULL is fine */
 /* A new unhashed dentry with one reference. Gets its own references on parent and inode (may be
  * NULL). It is linked on parent->children, last. NULL on ENOMEM. */
 struct dentry *dentry_new(struct dentry *parent, struct qstr name, struct inode *inode);
@@ -239,7 +238,8 @@ struct mount *mount_anon(enum fs_type type); /* internal mount for pipefs, sockf
 struct mount *mount_internal(struct superblock *sb, unsigned long flags);
 
 /* ---- bodies of the calls, for setup code and tests; task NULL = the kernel itself ---- */
-int vfs_mkdir(struct task *t, struct path dir, struct qstr name, uint32_t mode, struct path *ret);
+/* Makes a node of any type but a symlink; mode has S_IFMT. *ret (may be NULL) with references. */
+int vfs_create(struct task *t, struct path dir, struct qstr name, uint32_t mode, struct path *ret);
 int vfs_stat(struct task *t, struct path p, struct kstat *st);
 
 /* Builds the whole file system of a sandbox: see fs/setup.c. */
