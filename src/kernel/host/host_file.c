@@ -285,11 +285,19 @@ int host_symlink_at(struct host_ref *dir, const char *name, const char *target)
 	return fd < 0 ? fd : result(symlinkat(target, fd, name));
 }
 
-int host_link_at(struct host_ref *from_dir, const char *from, struct host_ref *to_dir, const char *to)
+int host_link(struct host_ref *file, struct host_ref *to_dir, const char *to)
 {
-	int from_fd = fd_and_name(from_dir, from);
-	int to_fd = from_fd < 0 ? from_fd : fd_and_name(to_dir, to);
-	return to_fd < 0 ? to_fd : result(linkat(from_fd, from, to_fd, to, 0));
+	const char *name;
+	int to_fd = fd_and_name(to_dir, to);
+
+	if (to_fd < 0)
+		return to_fd;
+	int parent = host_ref_open_parent(file, &name);
+	if (parent < 0)
+		return parent;
+	int err = result(linkat(parent, name, to_fd, to, 0));
+	close(parent);
+	return err;
 }
 
 int host_unlink_at(struct host_ref *dir, const char *name, bool is_directory)

@@ -40,7 +40,7 @@ ssize_t host_readlink(struct host_ref *link, char *dst, size_t capacity);
 int host_create_at(struct host_ref *dir, const char *name, uint32_t mode); /* new regular file */
 int host_mkdir_at(struct host_ref *dir, const char *name, uint32_t mode);
 int host_symlink_at(struct host_ref *dir, const char *name, const char *target);
-int host_link_at(struct host_ref *from_dir, const char *from, struct host_ref *to_dir, const char *to);
+int host_link(struct host_ref *file, struct host_ref *to_dir, const char *to);
 int host_unlink_at(struct host_ref *dir, const char *name, bool is_directory);
 int host_rename_at(struct host_ref *from_dir, const char *from, struct host_ref *to_dir,
 		   const char *to, unsigned flags);

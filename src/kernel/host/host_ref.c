@@ -17,7 +17,7 @@
  *
  * Confinement: every path goes through openat2 with RESOLVE_BENEATH, NO_SYMLINKS, NO_MAGICLINKS.
  *
- * host-syscalls: openat2 openat close unlinkat prlimit64 fcntl memfd_create fstat newfstatat
+ * host-syscalls: openat2 openat close unlinkat prlimit64 fcntl memfd_create fstat newfstatat umask
  */
 #include "kernel/host/host_ref.h"
 
@@ -68,6 +68,7 @@ int host_ref_init(void)
 		return -ENOMEM;
 	for (unsigned i = 0; i < HOST_ROOT_MAX; i++)
 		roots[i] = -EBADF;
+	umask(0); /* modes are the guest's, already masked */
 	if (getrlimit(RLIMIT_NOFILE, &lim) < 0)
 		return -errno;
 	if (lim.rlim_cur < lim.rlim_max) {
@@ -353,6 +354,22 @@ int host_ref_open_link(const struct host_ref *link)
 	if (link->kind != HOST_REF_PATH)
 		return -EINVAL;
 	return open_beneath(root_fd(link->root), link->path, O_PATH | O_NOFOLLOW);
+}
+
+int host_ref_open_parent(const struct host_ref *ref, const char **ret_name)
+{
+	char parent[PATH_LIMIT];
+
+	if (ref->kind != HOST_REF_PATH || !ref->path[0])
+		return -EINVAL;
+	const char *slash = strrchr(ref->path, '/');
+	size_t length = slash ? (size_t)(slash - ref->path) : 0;
+	if (length >= sizeof(parent))
+		return -ENAMETOOLONG;
+	memcpy(parent, ref->path, length);
+	parent[length] = '\0';
+	*ret_name = slash ? slash + 1 : ref->path;
+	return open_beneath(root_fd(ref->root), length ? parent : ".", O_PATH | O_DIRECTORY);
 }
 
 /* ---- making and dropping ---- */

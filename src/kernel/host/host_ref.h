@@ -54,6 +54,10 @@ int host_ref_fd_mode(struct host_ref *ref, bool writable);
 /* An O_PATH descriptor of a symlink itself, owned by the caller. */
 int host_ref_open_link(const struct host_ref *link);
 
+/* An O_PATH descriptor of the directory a HOST_REF_PATH is in, owned by the caller, and the last
+ * component (points into ref->path). -EINVAL for a root. */
+int host_ref_open_parent(const struct host_ref *ref, const char **ret_name);
+
 /* Makes an empty store file. */
 int host_store_create(struct host_ref *ret);
 /* An anonymous host file with sealing (memfd_create(2)); `flags` are MFD_* the host knows. */

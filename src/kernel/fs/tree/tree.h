@@ -31,6 +31,9 @@ int tree_sb_new(const struct tree_options *options, struct superblock **ret);
  */
 int tree_add_dir(struct inode *dir, const char *name, uint32_t mode, uint32_t uid, uint32_t gid,
 		 struct inode **ret);
+/* The directory at a relative path, made with its parents (0755 root) as far as it is missing. */
+int tree_add_path(struct inode *root, const char *path, uint32_t mode, uint32_t uid, uint32_t gid,
+		  struct inode **ret);
 int tree_add_file(struct inode *dir, const char *name, uint32_t mode, uint32_t uid, uint32_t gid,
 		  const void *data, size_t size);
 int tree_add_symlink(struct inode *dir, const char *name, const char *target);

@@ -33,6 +33,38 @@ int tree_add_dir(struct inode *dir, const char *name, uint32_t mode, uint32_t ui
 	return err < 0 ? err : add(dir, name, inode, ret);
 }
 
+int tree_add_path(struct inode *root, const char *path, uint32_t mode, uint32_t uid, uint32_t gid,
+		  struct inode **ret)
+{
+	struct inode *dir = root;
+
+	while (*path) {
+		char name[NAME_MAX_BYTES + 1];
+		size_t length = strcspn(path, "/");
+		if (length == 0 || length > NAME_MAX_BYTES)
+			return -EINVAL;
+		memcpy(name, path, length);
+		name[length] = '\0';
+		path += length;
+		path += strspn(path, "/");
+		struct tree_entry *e = tree_entry_find(dir, qstr_of(name));
+		if (e && (e->kind != TREE_ENTRY_INODE || !S_ISDIR(e->inode->mode)))
+			return -EEXIST;
+		if (e) {
+			dir = e->inode;
+			continue;
+		}
+		bool last = !*path;
+		int err = tree_add_dir(dir, name, last ? mode : 0755, last ? uid : 0, last ? gid : 0,
+				       &dir);
+		if (err < 0)
+			return err;
+	}
+	if (ret)
+		*ret = dir;
+	return 0;
+}
+
 int tree_add_file(struct inode *dir, const char *name, uint32_t mode, uint32_t uid, uint32_t gid,
 		  const void *data, size_t size)
 {

@@ -1,0 +1,209 @@
+/*
+ * Open regular files of a host directory (FOPS_HOST). Each open file has a descriptor of its own
+ * with the access mode it asked for, pinned until the last close.
+ */
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "kernel/core/arena.h"
+#include "kernel/fs/file.h"
+#include "kernel/fs/host/hostfs_internal.h"
+#include "kernel/fs/ops.h"
+#include "kernel/host/host_file.h"
+
+int hostfs_open(struct call *c, struct inode *inode, struct file *file)
+{
+	struct hostfs_node *node = hostfs_node(inode);
+
+	if (!S_ISREG(inode->mode))
+		return 0;
+	struct host_ref *ref = knew(struct host_ref);
+	if (!ref)
+		return -ENOMEM;
+	int err = host_ref_path(ref, node->ref.root, node->ref.path);
+	if (err < 0) {
+		kfree(ref);
+		return err;
+	}
+	ref->writable = file_writable(file);
+	ref->pinned = true;
+	int fd = host_ref_fd(ref);
+	if (fd < 0) {
+		host_ref_drop(ref);
+		kfree(ref);
+		return fd;
+	}
+	file->ops = FOPS_HOST;
+	file->priv = ref;
+	node->open_ref = ref;
+	return 0;
+}
+
+static void file_release(struct file *f)
+{
+	struct hostfs_node *node = hostfs_node(f->inode);
+
+	if (!f->priv)
+		return;
+	if (node->open_ref == f->priv)
+		node->open_ref = NULL;
+	host_ref_drop(f->priv);
+	kfree(f->priv);
+	f->priv = NULL;
+}
+
+static ssize_t file_read(struct file *f, struct uio *u, uint64_t *pos)
+{
+	char *scratch = scratch_buffer();
+	ssize_t total = 0;
+
+	while (u->resid > 0) {
+		size_t want = MIN(u->resid, (size_t)SCRATCH_SIZE);
+		ssize_t n = host_pread(f->priv, scratch, want, *pos);
+		if (n > 0)
+			n = uio_put(u, scratch, (size_t)n);
+		if (n <= 0)
+			return total ? total : n;
+		total += n;
+		*pos += (uint64_t)n;
+		if ((size_t)n < want)
+			break;
+	}
+	return total;
+}
+
+static ssize_t write_chunk(struct file *f, struct uio *u, uint64_t *pos)
+{
+	char *scratch = scratch_buffer();
+	ssize_t got = uio_get(u, scratch, MIN(u->resid, (size_t)SCRATCH_SIZE));
+
+	if (got <= 0)
+		return got;
+	ssize_t n = host_pwrite(f->priv, scratch, (size_t)got, *pos);
+	if (n < got)
+		uio_rewind(u, (size_t)(got - MAX(n, 0)));
+	if (n > 0)
+		*pos += (uint64_t)n;
+	return n;
+}
+
+static ssize_t file_write(struct file *f, struct uio *u, uint64_t *pos)
+{
+	struct stat st;
+	ssize_t total = 0;
+
+	if (f->flags & O_APPEND) {
+		int err = host_fstat(f->priv, &st);
+		if (err < 0)
+			return err;
+		*pos = (uint64_t)st.st_size;
+	}
+	hostfs_node(f->inode)->fresh_at = 0;
+	while (u->resid > 0) {
+		ssize_t n = write_chunk(f, u, pos);
+		if (n <= 0)
+			return total ? total : n;
+		total += n;
+	}
+	if (*pos > f->inode->size)
+		f->inode->size = *pos;
+	return total;
+}
+
+static int64_t file_lseek(struct file *f, int64_t offset, int whence)
+{
+	int64_t base = 0, at;
+	struct stat st;
+	int err;
+
+	switch (whence) {
+	case SEEK_SET:
+		break;
+	case SEEK_CUR:
+		base = (int64_t)f->pos;
+		break;
+	case SEEK_END:
+		err = host_fstat(f->priv, &st);
+		if (err < 0)
+			return err;
+		base = st.st_size;
+		break;
+	case SEEK_DATA:
+	case SEEK_HOLE:
+		at = host_seek(f->priv, offset, whence);
+		if (at >= 0)
+			f->pos = (uint64_t)at;
+		return at;
+	default:
+		return -EINVAL;
+	}
+	if (__builtin_add_overflow(base, offset, &at))
+		return -EOVERFLOW;
+	if (at < 0)
+		return -EINVAL;
+	f->pos = (uint64_t)at;
+	return at;
+}
+
+static int file_truncate(struct file *f, uint64_t size)
+{
+	int err = host_truncate(f->priv, size);
+
+	hostfs_node(f->inode)->fresh_at = 0;
+	if (err == 0)
+		f->inode->size = size;
+	return err;
+}
+
+static int file_fallocate(struct file *f, int mode, uint64_t offset, uint64_t length)
+{
+	hostfs_node(f->inode)->fresh_at = 0;
+	return host_fallocate(f->priv, mode, offset, length);
+}
+
+static int file_fsync(struct file *f, bool data_only)
+{
+	return host_sync(f->priv, data_only);
+}
+
+static int file_mmap(struct file *f, bool shared, bool writable, int *ret_host_fd)
+{
+	int fd = host_ref_fd_mode(f->priv, shared && file_writable(f));
+
+	/* The name may be gone; a private mapping of the open descriptor shows the same pages. */
+	if (fd < 0 && !shared)
+		fd = host_ref_fd(f->priv);
+	if (fd < 0)
+		return fd;
+	hostfs_node(f->inode)->fresh_at = 0;
+	*ret_host_fd = fd;
+	return 0;
+}
+
+static long file_ioctl(struct call *c, struct file *f, uint32_t cmd, uint64_t arg)
+{
+	struct stat st;
+
+	if (cmd != FIONREAD)
+		return -ENOTTY;
+	int err = host_fstat(f->priv, &st);
+	if (err < 0)
+		return err;
+	uint64_t left = (uint64_t)st.st_size > f->pos ? (uint64_t)st.st_size - f->pos : 0;
+	return user_write_u32(c->task, uaddr(arg), (uint32_t)MIN(left, (uint64_t)INT32_MAX));
+}
+
+const struct file_ops host_file_ops = {
+	.name = "host",
+	.read = file_read,
+	.write = file_write,
+	.lseek = file_lseek,
+	.truncate = file_truncate,
+	.fallocate = file_fallocate,
+	.fsync = file_fsync,
+	.mmap = file_mmap,
+	.release = file_release,
+	.ioctl = file_ioctl,
+};
