@@ -25,6 +25,9 @@ struct launch_options {
 	 * like. 0 or a negative errno with *err set, which aborts the launch. */
 	int (*placed)(pid_t pid, void *ctx, struct error *err);
 	void *ctx;
+	/* Version 2 control group that the child is to be born in (CLONE_INTO_CGROUP): moving it
+	 * later costs milliseconds. 0 or negative = none. See launch/cgroup.h. */
+	int cgroup_fd;
 };
 
 struct launched {

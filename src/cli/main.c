@@ -1,0 +1,85 @@
+/* The command `hotcell`: finds the verb and hands over. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/util.h"
+#include "cli/streams.h"
+#include "cli/verbs.h"
+#include "cli/version.h"
+
+static const struct verb {
+	const char *name;
+	int (*run)(const struct verb_context *ctx, int argc, char **argv);
+	const char *help;
+} verbs[] = {
+	{ "run", verb_run, "run a program in a sandbox" },
+	{ "doctor", verb_doctor, "what this host offers, what is missing, how to fix it" },
+	{ "version", verb_version, "print the version" },
+	{ "help", verb_help, "print this text, or the options of a verb" },
+};
+
+static const struct verb *find_verb(const char *name)
+{
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		name = "help";
+	if (strcmp(name, "--version") == 0)
+		name = "version";
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (strcmp(verbs[i].name, name) == 0)
+			return &verbs[i];
+	}
+	return NULL;
+}
+
+int verb_version(const struct verb_context *ctx, int argc, char **argv)
+{
+	printf("hotcell %s\n", HOTCELL_VERSION);
+	return 0;
+}
+
+static void print_help(FILE *to)
+{
+	fprintf(to, "Usage: hotcell VERB [OPTIONS]\n\n"
+		    "Runs untrusted programs behind a kernel of its own.\n\nVerbs:\n");
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		fprintf(to, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+	fprintf(to, "\nTry: hotcell run -- echo hello\n     hotcell run --help\n");
+}
+
+int verb_help(const struct verb_context *ctx, int argc, char **argv)
+{
+	char option[] = "--help";
+	char *options[] = { option, NULL };
+	const struct verb *v = argc > 0 ? find_verb(argv[0]) : NULL;
+	if (argc > 0 && !v) {
+		fprintf(stderr, "hotcell: there is no verb '%s'\n", argv[0]);
+		return 2;
+	}
+	if (!v || v->run == verb_help || v->run == verb_version) {
+		print_help(stdout);
+		return 0;
+	}
+	return v->run(ctx, 1, options);
+}
+
+int main(int argc, char **argv)
+{
+	struct verb_context ctx = { .began_ns = clock_now_ns() };
+	if (streams_fill_closed() < 0)
+		return 125;
+	if (argc < 2) {
+		print_help(stderr);
+		return 2;
+	}
+	const struct verb *v = find_verb(argv[1]);
+	if (!v) {
+		fprintf(stderr, "hotcell: there is no verb '%s'; try: hotcell help\n", argv[1]);
+		return 2;
+	}
+	int status = v->run(&ctx, argc - 2, argv + 2);
+	/* Output that could not be written is a failure (a full disk, a closed reader). */
+	if (fflush(stdout) != 0 && status == 0)
+		status = 1;
+	return status;
+}

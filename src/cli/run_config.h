@@ -1,0 +1,38 @@
+/* The two messages that make a sandbox run something: CONFIG and SPAWN. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/run_options.h"
+#include "wire/channel.h"
+
+struct run_identity {
+	uint32_t uid, gid; /* outside identity of the sandbox */
+	bool root;	   /* the caller is root: mounts need an id map */
+	bool cgroup;	   /* memory is limited by a control group */
+};
+
+/* What CONFIG needs, prepared before the kernel process exists: errors about mounts come early. */
+struct run_config {
+	struct wire_config wire;
+	int fds[WIRE_FDS_MAX];
+	uint32_t fd_count;
+	const char *spawn_user; /* for SPAWN */
+	char guest_paths[WIRE_FDS_MAX][256];
+	char targets[16][256];
+	uint32_t target_count;
+};
+
+/* notes: a line for everything that is weaker or other than one would expect. */
+int run_config_prepare(const struct run_options *o, const struct run_identity *id,
+		       struct run_config *ret, struct text *notes, struct error *err);
+int run_config_send(struct channel *c, const struct run_config *config, struct error *err);
+void run_config_close(struct run_config *config);
+
+#define RUN_REQUEST_MAIN 1
+/* fds: standard descriptors, NULL for a terminal of rows x cols. */
+int run_spawn_send(struct channel *c, const struct run_options *o, const struct run_config *config,
+		   const int *fds, uint32_t rows, uint32_t cols, struct error *err);

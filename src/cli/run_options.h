@@ -1,0 +1,29 @@
+/* The options of `hotcell run`, parsed and validated. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "cli/options.h"
+
+struct run_options {
+	const char *template_name;
+	const char *workdir; /* NULL = /work */
+	const char *user;
+	const char *hostname;
+	const char *trace; /* NULL = off, "" = standard error, else a file */
+	const char *json;  /* NULL = off, "-" = standard output */
+	struct option_list env;
+	struct option_list mounts; /* tag: enum wire_mount_kind */
+	uint64_t memory_bytes, cpu_milli, pids, disk_bytes, files, timeout_ns;
+	int tty; /* RUN_TTY_* */
+	int quiet, summary, help;
+	char **command;
+	int command_count;
+};
+
+enum { RUN_TTY_AUTO = 0, RUN_TTY_YES = 1, RUN_TTY_NO = 2 };
+
+/* Parses the arguments behind "run". 0 or negative with *err set. */
+int run_options_parse(int argc, char **argv, struct run_options *ret, struct error *err);
+void run_options_help(void);

@@ -1,0 +1,128 @@
+/* Start and end of a run: control group, kernel process, configuration, command. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/util.h"
+#include "cli/session_internal.h"
+#include "cli/terminal.h"
+#include "launch/identity.h"
+
+/* The kernel process and pid 1 need a few tasks of their own; --pids itself is counted inside. */
+#define PIDS_MARGIN 16
+#define EXIT_PATIENCE_MS 500
+
+static int make_cgroup(struct session *s, struct error *err)
+{
+	const struct run_options *o = s->options;
+	struct cgroup_limits limits = { .memory_bytes = o->memory_bytes,
+					.cpu_milli = o->cpu_milli,
+					.pids = o->pids + PIDS_MARGIN };
+	uint32_t wanted = CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS);
+	if (o->cpu_milli)
+		wanted |= CGROUP_BIT(CGROUP_CPU);
+	cgroup_probe(&s->outcome->host);
+	cgroup_sweep(&s->outcome->host);
+	int r = cgroup_create(&s->cgroup, &s->outcome->host, wanted, &limits, err);
+	if (r < 0)
+		return r;
+	s->outcome->controllers = s->cgroup.controllers;
+	s->identity.cgroup = s->cgroup.controllers & CGROUP_BIT(CGROUP_MEMORY);
+	return 0;
+}
+
+static int launch_in_cgroup(struct session *s, struct error *err)
+{
+	struct launch_options options = { .uid = s->identity.uid,
+					  .gid = s->identity.gid,
+					  .cgroup_fd = cgroup_clone_fd(&s->cgroup) };
+	int r = cgroup_enter(&s->cgroup, err);
+	if (r < 0)
+		return r;
+	r = launch(&options, &s->kernel, err);
+	cgroup_leave(&s->cgroup);
+	s->launched = r >= 0;
+	return r;
+}
+
+int session_start(struct session *s, struct error *err)
+{
+	identity_choose(&s->identity.uid, &s->identity.gid);
+	s->identity.root = geteuid() == 0;
+	int r = make_cgroup(s, err);
+	if (r == 0)
+		r = run_config_prepare(s->options, &s->identity, &s->config, &s->notes, err);
+	if (r == 0 && !s->tty)
+		r = streams_open(&s->streams, err);
+	if (r == 0)
+		r = launch_in_cgroup(s, err);
+	if (r < 0)
+		return r;
+	r = channel_init(&s->channel, s->kernel.control_fd);
+	s->kernel.control_fd = -EBADF;
+	if (r < 0)
+		return error_set(err, -r, "control channel");
+	r = run_config_send(&s->channel, &s->config, err);
+	run_config_close(&s->config);
+	return r;
+}
+
+int session_spawn(struct session *s, struct error *err)
+{
+	uint32_t rows = 24, cols = 80;
+	if (s->tty)
+		terminal_size(s->tty_out, &rows, &cols);
+	int r = run_spawn_send(&s->channel, s->options, &s->config, s->tty ? NULL : s->streams.pass,
+			       rows, cols, err);
+	if (!s->tty)
+		streams_passed(&s->streams, s->options->json && strcmp(s->options->json, "-") == 0);
+	return r;
+}
+
+/* After DIED the kernel process ends by itself; with it everything in its pid namespace. */
+static void reap(struct session *s)
+{
+	siginfo_t info;
+	struct pollfd p = { .fd = s->kernel.pidfd, .events = POLLIN };
+	if (s->orderly)
+		(void)poll(&p, 1, EXIT_PATIENCE_MS);
+	(void)kill(s->kernel.pid, SIGKILL); /* still our child: no other process can have the pid */
+	memset(&info, 0, sizeof(info));
+	while (waitid(P_PID, (id_t)s->kernel.pid, &info, WEXITED) < 0 && errno == EINTR)
+		;
+	close(s->kernel.pidfd);
+}
+
+static void judge_memory(struct session *s)
+{
+	struct outcome *o = s->outcome;
+	bool killed = (o->kind == OUTCOME_SIGNALED && o->signal == SIGKILL) ||
+		      o->kind == OUTCOME_FAILED;
+	if (!killed || o->usage.oom_kills == 0)
+		return;
+	o->kind = OUTCOME_KILLED;
+	o->status = STATUS_KILLED;
+	snprintf(o->reason, sizeof(o->reason),
+		 "memory limit of %.0f MiB reached (--memory changes it)",
+		 (double)s->options->memory_bytes / (double)MIB(1));
+}
+
+void session_stop(struct session *s)
+{
+	if (s->launched) {
+		channel_fini(&s->channel);
+		reap(s);
+		cgroup_read(&s->cgroup, &s->outcome->usage);
+		judge_memory(s);
+	}
+	run_config_close(&s->config);
+	cgroup_remove(&s->cgroup);
+	/* Nobody writes to our relays any more: what is in them ends with an end of file. */
+	if (s->launched)
+		streams_drain(&s->streams);
+	streams_close(&s->streams);
+}

@@ -1,0 +1,13 @@
+/* One function per verb of the command; argv starts behind the verb. Returns the exit status. */
+#pragma once
+
+#include <stdint.h>
+
+struct verb_context {
+	uint64_t began_ns; /* when main() was entered */
+};
+
+int verb_run(const struct verb_context *ctx, int argc, char **argv);
+int verb_doctor(const struct verb_context *ctx, int argc, char **argv);
+int verb_version(const struct verb_context *ctx, int argc, char **argv);
+int verb_help(const struct verb_context *ctx, int argc, char **argv);

@@ -1,0 +1,6 @@
+#pragma once
+
+/* The project's version, from the top meson.build. */
+#ifndef HOTCELL_VERSION
+#define HOTCELL_VERSION "unknown"
+#endif

@@ -1,0 +1,218 @@
+/*
+ * Control groups: the part that is the same for both versions.
+ *
+ * A sandbox's group consists of one directory per hierarchy ("member"). Life: probe the host once,
+ * create, start the kernel process inside, read the usage, remove. Names carry the creator's pid,
+ * so that a later start can tell groups that were left behind (a killed launcher) and sweep them;
+ * only groups older than a few seconds are swept, because a pid of another pid namespace looks
+ * dead from here.
+ */
+#include "launch/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "launch/cgroup_internal.h"
+
+#define REMOVE_PATIENCE_NS (200 * NSEC_PER_MSEC)
+#define SWEEP_AGE_S 10
+
+const char *cgroup_controller_name(enum cgroup_controller c)
+{
+	static const char *const names[CGROUP_CONTROLLERS] = {
+		[CGROUP_MEMORY] = "memory",   [CGROUP_CPU] = "cpu",	    [CGROUP_PIDS] = "pids",
+		[CGROUP_FREEZER] = "freezer", [CGROUP_CPUACCT] = "cpuacct",
+	};
+	return names[c];
+}
+
+void cgroup_probe(struct cgroup_host *ret)
+{
+	/* Static: too much for a stack frame; probing happens once, at start. */
+	static char mountinfo[65536], self[8192];
+	memset(ret, 0, sizeof(*ret));
+	if (io_read_file(AT_FDCWD, "/proc/self/mountinfo", mountinfo, sizeof(mountinfo)) < 0 ||
+	    io_read_file(AT_FDCWD, "/proc/self/cgroup", self, sizeof(self)) < 0)
+		return;
+	cgroup_v1_probe(ret, mountinfo, self);
+	cgroup_v2_probe(ret, mountinfo, self);
+}
+
+const char *cgroup_missing_reason(const struct cgroup_host *host, enum cgroup_controller c)
+{
+	if (host->usable & CGROUP_BIT(c))
+		return "";
+	if (host->version == 0)
+		return "no cgroup file system is mounted";
+	if (!(host->existing & CGROUP_BIT(c)))
+		return "the host does not have this controller";
+	return "not delegated to this user";
+}
+
+static const struct cgroup_ops *ops_of(const struct cgroup_hierarchy *h)
+{
+	return h->version == 1 ? &cgroup_v1_ops : &cgroup_v2_ops;
+}
+
+/* ---- sweeping ---- */
+
+static bool stale(int dir_fd, const char *name)
+{
+	int pid, n;
+	struct stat st;
+	if (sscanf(name, "hotcell-%d-%d", &pid, &n) != 2 || pid <= 0)
+		return false;
+	if (kill(pid, 0) == 0 || errno != ESRCH)
+		return false;
+	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       time(NULL) - st.st_mtime > SWEEP_AGE_S;
+}
+
+static void sweep_hierarchy(const struct cgroup_hierarchy *h)
+{
+	DIR *d = opendir(h->parent);
+	if (!d)
+		return;
+	struct dirent *e;
+	while ((e = readdir(d))) {
+		if (strncmp(e->d_name, "hotcell-", 8) == 0 && stale(dirfd(d), e->d_name))
+			(void)unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+	}
+	closedir(d);
+}
+
+void cgroup_sweep(const struct cgroup_host *host)
+{
+	for (unsigned int i = 0; i < host->count; i++)
+		sweep_hierarchy(&host->hierarchies[i]);
+}
+
+/* ---- life of a group ---- */
+
+static int create_member(struct cgroup *cg, const struct cgroup_hierarchy *h,
+			 const struct cgroup_limits *limits, struct error *err)
+{
+	char path[CGROUP_PATH_MAX + sizeof(cg->name) + 1];
+	snprintf(path, sizeof(path), "%s/%s", h->parent, cg->name);
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return error_set(err, errno, "make control group %s", path);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		int saved = errno;
+		rmdir(path);
+		return error_set(err, saved, "open control group %s", path);
+	}
+	cg->members[cg->count].hierarchy = h;
+	cg->members[cg->count++].dir_fd = fd;
+	cg->controllers |= h->controllers;
+	int r = ops_of(h)->limit(fd, h->controllers, limits, err);
+	return r < 0 ? error_wrap(err, "control group %s", path) : 0;
+}
+
+int cgroup_create(struct cgroup *cg, const struct cgroup_host *host, uint32_t wanted,
+		  const struct cgroup_limits *limits, struct error *err)
+{
+	static unsigned int counter;
+	memset(cg, 0, sizeof(*cg));
+	snprintf(cg->name, sizeof(cg->name), "hotcell-%d-%u", (int)getpid(),
+		 __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED));
+	for (unsigned int i = 0; i < host->count; i++) {
+		const struct cgroup_hierarchy *h = &host->hierarchies[i];
+		if (!(h->controllers & wanted))
+			continue;
+		int r = create_member(cg, h, limits, err);
+		if (r < 0) {
+			cgroup_remove(cg);
+			return r;
+		}
+	}
+	return 0;
+}
+
+int cgroup_enter(const struct cgroup *cg, struct error *err)
+{
+	for (unsigned int i = 0; i < cg->count; i++) {
+		if (cg->members[i].hierarchy->version != 1)
+			continue;
+		int r = io_write_file(cg->members[i].dir_fd, "tasks", "0");
+		if (r < 0) {
+			cgroup_leave(cg);
+			return error_set(err, -r, "enter control group %s/%s",
+					 cg->members[i].hierarchy->parent, cg->name);
+		}
+	}
+	return 0;
+}
+
+void cgroup_leave(const struct cgroup *cg)
+{
+	for (unsigned int i = 0; i < cg->count; i++) {
+		const struct cgroup_hierarchy *h = cg->members[i].hierarchy;
+		char path[CGROUP_PATH_MAX + 8];
+		if (h->version != 1)
+			continue;
+		snprintf(path, sizeof(path), "%s/tasks", h->own);
+		/* Nothing sensible can be done when our own group does not take us back. */
+		(void)io_write_file(AT_FDCWD, path, "0");
+	}
+}
+
+int cgroup_clone_fd(const struct cgroup *cg)
+{
+	for (unsigned int i = 0; i < cg->count; i++) {
+		if (cg->members[i].hierarchy->version == 2)
+			return cg->members[i].dir_fd;
+	}
+	return -EBADF;
+}
+
+int cgroup_place(const struct cgroup *cg, pid_t pid, struct error *err)
+{
+	int fd = cgroup_clone_fd(cg);
+	char text[32];
+	if (fd < 0)
+		return 0;
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	int r = io_write_file(fd, "cgroup.procs", text);
+	return r < 0 ? error_set(err, -r, "move process into control group %s", cg->name) : 0;
+}
+
+void cgroup_read(const struct cgroup *cg, struct cgroup_usage *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	for (unsigned int i = 0; i < cg->count; i++) {
+		const struct cgroup_hierarchy *h = cg->members[i].hierarchy;
+		ops_of(h)->read(cg->members[i].dir_fd, h->controllers, ret);
+	}
+}
+
+static void remove_member(const struct cgroup *cg, struct cgroup_member *m, uint64_t deadline)
+{
+	char path[CGROUP_PATH_MAX + sizeof(cg->name) + 1];
+	snprintf(path, sizeof(path), "%s/%s", m->hierarchy->parent, cg->name);
+	close(m->dir_fd);
+	m->dir_fd = -EBADF;
+	struct timespec pause = { 0, NSEC_PER_MSEC };
+	while (rmdir(path) < 0 && errno == EBUSY && clock_now_ns() < deadline)
+		nanosleep(&pause, NULL);
+}
+
+void cgroup_remove(struct cgroup *cg)
+{
+	uint64_t deadline = clock_now_ns() + REMOVE_PATIENCE_NS;
+	for (unsigned int i = 0; i < cg->count; i++)
+		remove_member(cg, &cg->members[i], deadline);
+	cg->count = 0;
+	cg->controllers = 0;
+}

@@ -1,0 +1,110 @@
+#include "launch/idmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "base/util.h"
+
+#define ID_COUNT 4294967295u
+
+/* Adds the line "from to count"; empty ranges are left out. */
+static void map_line(struct text *t, uint64_t from, uint64_t to, uint64_t count)
+{
+	if (count)
+		text_printf(t, "%lu %lu %lu\n", (unsigned long)from, (unsigned long)to,
+			    (unsigned long)count);
+}
+
+/* Everything as it is, but a and b swapped. */
+static void swap_map(char *buffer, size_t size, uint32_t a, uint32_t b)
+{
+	struct text t = { buffer, size, 0, false };
+	buffer[0] = '\0';
+	if (a == b) {
+		map_line(&t, 0, 0, ID_COUNT);
+		return;
+	}
+	uint32_t low = MIN(a, b), high = MAX(a, b);
+	map_line(&t, 0, 0, low);
+	map_line(&t, low, high, 1);
+	map_line(&t, (uint64_t)low + 1, (uint64_t)low + 1, high - low - 1);
+	map_line(&t, high, low, 1);
+	map_line(&t, (uint64_t)high + 1, (uint64_t)high + 1, ID_COUNT - 1 - high);
+}
+
+static int write_map(pid_t pid, const char *which, uint32_t a, uint32_t b)
+{
+	char path[64], map[256];
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, which);
+	swap_map(map, sizeof(map), a, b);
+	return io_write_file(AT_FDCWD, path, map);
+}
+
+/* A user namespace exists as long as someone holds it: a stopped child makes it, we open it. */
+static int open_namespace(uid_t a, uid_t b, gid_t ga, gid_t gb, int *ret_fd, struct error *err)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, 0);
+	if (pid < 0)
+		return error_set(err, errno, "new user namespace");
+	if (pid == 0) {
+		for (;;)
+			pause();
+	}
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	int r = write_map(pid, "uid_map", a, b);
+	if (r == 0)
+		r = write_map(pid, "gid_map", ga, gb);
+	int fd = r < 0 ? r : open(path, O_RDONLY | O_CLOEXEC);
+	int saved = r < 0 ? -r : errno;
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (fd < 0)
+		return error_set(err, saved, "id map of a user namespace");
+	*ret_fd = fd;
+	return 0;
+}
+
+/* Submounts come along where all of them can be mapped, else the mount alone. */
+static int clone_tree(int path_fd, int namespace_fd, int recursive)
+{
+	AUTO_CLOSE int tree = (int)syscall(SYS_open_tree, path_fd, "",
+					   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
+						   recursive);
+	if (tree < 0)
+		return -errno;
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP,
+				   .userns_fd = (uint64_t)namespace_fd };
+	if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | recursive, &attr,
+		    sizeof(attr)) < 0)
+		return -errno;
+	return take_fd(&tree);
+}
+
+int idmap_open(int path_fd, uid_t owner_uid, gid_t owner_gid, uid_t uid, gid_t gid, int *ret_fd,
+	       struct error *err)
+{
+	AUTO_CLOSE int namespace_fd = -EBADF;
+	int r = open_namespace(owner_uid, uid, owner_gid, gid, &namespace_fd, err);
+	if (r < 0)
+		return r;
+	int tree = clone_tree(path_fd, namespace_fd, AT_RECURSIVE);
+	if (tree < 0)
+		tree = clone_tree(path_fd, namespace_fd, 0);
+	if (tree < 0)
+		return error_set(err, -tree, "idmapped mount");
+	*ret_fd = tree;
+	return 0;
+}
