@@ -85,6 +85,7 @@ struct process {
 	struct rlimit rlimits[RLIM_NLIMITS];
 	uint64_t start_ns; /* clock_boot */
 	uint32_t personality;
+	int16_t oom_score_adj; /* remembered for /proc only */
 	uint32_t thread_count;
 	uint8_t pidfd_slot_used;
 	int pidfd_index; /* host descriptor handle of the pidfd, see host/pidfd.h */

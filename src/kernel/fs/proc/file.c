@@ -1,0 +1,195 @@
+/*
+ * Open files of /proc.
+ *
+ * The text of a file is generated when it is read at position 0 and kept with the open file, so
+ * that one pass over a file sees one state, and a reader that seeks back (top, free) gets fresh
+ * numbers. Writes are given to the row whole; /proc/PID/mem has no text and moves memory.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <string.h>
+
+#include "kernel/core/arena.h"
+#include "kernel/fs/file.h"
+#include "kernel/fs/ops.h"
+#include "kernel/fs/proc/proc_internal.h"
+
+#define WRITE_MAX 4096u
+
+int proc_open(struct call *c, struct inode *inode, struct file *file);
+
+int proc_open(struct call *c, struct inode *inode, struct file *file)
+{
+	struct proc_ctx x;
+	struct task *reader = c ? c->task : NULL;
+	int error = proc_resolve(inode, reader, &x);
+
+	if (error)
+		return error;
+	if ((x.row->flags & PROC_INSPECT) && proc_may_inspect(&x))
+		return -EACCES;
+	if (file_writable(file)) {
+		if (!x.row->write && !(x.row->flags & PROC_MEMORY))
+			return x.key.pid ? -EACCES : -EROFS;
+		if ((x.row->flags & PROC_NEEDS_CAP) && reader &&
+		    !cred_capable(reader->cred, CAP_SYS_ADMIN))
+			return -EROFS;
+	}
+	file->ops = FOPS_PROC;
+	file->priv = NULL;
+	return 0;
+}
+
+/* Makes the text anew. */
+static int generate(struct file *f, struct task *reader, struct seq **ret)
+{
+	struct proc_ctx x;
+	int error = proc_resolve(f->inode, reader, &x);
+	struct seq *s = f->priv;
+
+	if (error)
+		return -ESRCH;
+	if (!s) {
+		s = knew(struct seq);
+		if (!s)
+			return -ENOMEM;
+		f->priv = s;
+	}
+	s->size = 0;
+	s->error = 0;
+	error = x.row->show ? x.row->show(s, &x) : -EINVAL;
+	if (!error)
+		error = s->error;
+	if (error) { /* the next read tries again */
+		seq_free(s);
+		kfree(s);
+		f->priv = NULL;
+		return error;
+	}
+	*ret = s;
+	return 0;
+}
+
+static ssize_t memory_move(struct file *f, struct uio *u, uint64_t *pos, bool write)
+{
+	struct proc_ctx x;
+	size_t total = 0;
+	char chunk[2048];
+
+	if (proc_resolve(f->inode, u->task, &x) || !x.task)
+		return 0;
+	while (u->resid) {
+		size_t want = MIN(u->resid, sizeof(chunk));
+		ssize_t n;
+		if (write) {
+			n = uio_get(u, chunk, want);
+			if (n > 0)
+				n = user_write_some(x.task, uaddr(*pos), chunk, (size_t)n);
+		} else {
+			n = user_read_some(x.task, chunk, uaddr(*pos), want);
+			if (n > 0)
+				n = uio_put(u, chunk, (size_t)n);
+		}
+		if (n <= 0)
+			return total ? (ssize_t)total : -EIO;
+		total += (size_t)n;
+		*pos += (uint64_t)n;
+		if ((size_t)n < want)
+			break;
+	}
+	return (ssize_t)total;
+}
+
+static const struct proc_row *file_row(struct file *f, struct task *reader)
+{
+	struct proc_ctx x;
+	return proc_resolve(f->inode, reader, &x) ? NULL : x.row;
+}
+
+static ssize_t proc_read(struct file *f, struct uio *u, uint64_t *pos)
+{
+	const struct proc_row *row = file_row(f, u->task);
+	struct seq *s = f->priv;
+
+	if (!row)
+		return -ESRCH;
+	if (row->flags & PROC_MEMORY)
+		return memory_move(f, u, pos, false);
+	if (!s || *pos == 0) {
+		int error = generate(f, u->task, &s);
+		if (error)
+			return error;
+	}
+	if (*pos >= s->size)
+		return 0;
+	ssize_t n = uio_put(u, s->data + *pos, MIN(u->resid, s->size - (size_t)*pos));
+	if (n > 0)
+		*pos += (uint64_t)n;
+	return n;
+}
+
+static ssize_t proc_write(struct file *f, struct uio *u, uint64_t *pos)
+{
+	char text[WRITE_MAX + 1];
+	struct proc_ctx x;
+
+	if (proc_resolve(f->inode, u->task, &x))
+		return -ESRCH;
+	if (x.row->flags & PROC_MEMORY)
+		return memory_move(f, u, pos, true);
+	if (!x.row->write)
+		return -EINVAL;
+	size_t size = u->resid;
+	ssize_t n = uio_get(u, text, MIN(size, (size_t)WRITE_MAX));
+	if (n < 0)
+		return n;
+	text[n] = 0;
+	int error = x.row->write(&x, text, (size_t)n);
+	if (error)
+		return error;
+	*pos += (uint64_t)n;
+	return n;
+}
+
+static int64_t proc_lseek(struct file *f, int64_t offset, int whence)
+{
+	const struct proc_row *row = file_row(f, NULL);
+	bool memory = row && (row->flags & PROC_MEMORY);
+
+	if (whence == SEEK_CUR && __builtin_add_overflow(offset, (int64_t)f->pos, &offset))
+		return -EOVERFLOW;
+	if (whence != SEEK_SET && whence != SEEK_CUR)
+		return -EINVAL;
+	if (offset < 0 && !memory)
+		return -EINVAL;
+	f->pos = (uint64_t)offset;
+	return offset;
+}
+
+/* O_TRUNC on a writable file: `echo 1 > file`. */
+static int proc_truncate(struct file *f, uint64_t size)
+{
+	(void)f;
+	(void)size;
+	return 0;
+}
+
+static void proc_release(struct file *f)
+{
+	struct seq *s = f->priv;
+
+	if (!s)
+		return;
+	seq_free(s);
+	kfree(s);
+	f->priv = NULL;
+}
+
+const struct file_ops proc_file_ops = {
+	.name = "proc",
+	.read = proc_read,
+	.write = proc_write,
+	.lseek = proc_lseek,
+	.truncate = proc_truncate,
+	.release = proc_release,
+};
