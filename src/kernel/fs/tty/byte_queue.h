@@ -34,6 +34,13 @@ static inline void byte_queue_clear(struct byte_queue *q)
 	q->start = q->count = q->staged = 0;
 }
 
+/* Keeps only the oldest `count` bytes. */
+static inline void byte_queue_truncate(struct byte_queue *q, uint32_t count)
+{
+	q->staged = 0;
+	q->count = MIN(q->count, count);
+}
+
 static inline void byte_queue_stage_reset(struct byte_queue *q)
 {
 	q->staged = 0;

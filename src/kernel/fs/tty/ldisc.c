@@ -117,9 +117,15 @@ void ldisc_flush_input(struct ldisc *ld)
 	ld->events |= LDISC_EVENT_FLUSHED_READ;
 }
 
+/*
+ * On Linux the first bytes travel to the master's own buffer at once and cannot be taken back; only
+ * what queues up behind it goes, and what this very input has caused.
+ */
 void ldisc_flush_output(struct ldisc *ld)
 {
-	byte_queue_clear(&ld->out);
+	byte_queue_truncate(&ld->out, ld->in_input ? ld->delivered : LDISC_DELIVERED_BYTES);
+	ld->column = ld->shown.column;
+	ld->line_column = ld->shown.line_column;
 	ld->echo_count = 0;
 	ld->events |= LDISC_EVENT_FLUSHED_WRITE;
 }
@@ -160,6 +166,7 @@ static bool flow_or_signal(struct ldisc *ld, uint8_t c)
 	if (ldisc_iflag(ld, IXON)) {
 		if (ldisc_cc(ld, VSTART, c)) {
 			ldisc_start(ld);
+			ldisc_flush_echo(ld);
 			return true;
 		}
 		if (ldisc_cc(ld, VSTOP, c)) {
@@ -186,12 +193,12 @@ static bool flow_or_signal(struct ldisc *ld, uint8_t c)
 	return false;
 }
 
-/* A literal byte: echoed and stored. */
-static void plain_char(struct ldisc *ld, uint8_t c)
+/* A literal byte: echoed and stored. `newline`: it moves the cursor and does not show as ^J. */
+static void plain_char(struct ldisc *ld, uint8_t c, bool newline)
 {
 	if (ldisc_lflag(ld, ECHO)) {
 		ldisc_echo_finish_erasing(ld);
-		if (c == '\n') {
+		if (newline && c == '\n') {
 			ldisc_echo_raw(ld, c);
 		} else {
 			if (ld->line_end == ld->head)
@@ -258,17 +265,19 @@ static bool canonical_char(struct ldisc *ld, uint8_t c)
 
 static void input_char(struct ldisc *ld, uint8_t c)
 {
+	bool translated = false;
+
 	if (ldisc_iflag(ld, ISTRIP))
 		c &= 0x7f;
-	if (ldisc_iflag(ld, IUCLC) && ldisc_lflag(ld, IEXTEN) && c >= 'A' && c <= 'Z')
-		c = (uint8_t)(c + ('a' - 'A'));
+	if (ldisc_iflag(ld, IUCLC) && ldisc_lflag(ld, IEXTEN) && ldisc_is_upper(c))
+		c = (uint8_t)(c + LDISC_CASE_DISTANCE);
 	if (ldisc_lflag(ld, EXTPROC)) {
 		put(ld, c);
 		return;
 	}
 	if (ld->lnext) {
 		ld->lnext = false;
-		plain_char(ld, c);
+		plain_char(ld, c, false);
 		return;
 	}
 	if (flow_or_signal(ld, c))
@@ -276,14 +285,16 @@ static void input_char(struct ldisc *ld, uint8_t c)
 	if (c == '\r') {
 		if (ldisc_iflag(ld, IGNCR))
 			return;
-		if (ldisc_iflag(ld, ICRNL))
+		if (ldisc_iflag(ld, ICRNL)) {
 			c = '\n';
+			translated = true;
+		}
 	} else if (c == '\n' && ldisc_iflag(ld, INLCR)) {
 		c = '\r';
 	}
 	if (ldisc_canonical(ld) && canonical_char(ld, c))
 		return;
-	plain_char(ld, c);
+	plain_char(ld, c, translated);
 }
 
 /* May one more byte be processed? A line that is being typed always goes on (and is cut). */
@@ -300,8 +311,11 @@ size_t ldisc_input(struct ldisc *ld, const uint8_t *bytes, size_t count)
 {
 	size_t i = 0;
 
+	ld->in_input = true;
+	ld->delivered = MIN(ld->out.count, LDISC_DELIVERED_BYTES);
 	while (i < count && accepts(ld))
 		input_char(ld, bytes[i++]);
+	ld->in_input = false;
 	ldisc_flush_echo(ld);
 	return i;
 }
@@ -378,8 +392,10 @@ static void change_mode(struct ldisc *ld)
 	memset(ld->eofs, 0, sizeof(ld->eofs));
 	ld->line_end = ldisc_canonical(ld) ? ld->head : ld->tail;
 	ld->lnext = ld->erasing = false;
-	if (used(ld))
-		ld->events |= LDISC_EVENT_READABLE;
+	if (!used(ld))
+		return;
+	bit_set(ld->ends, ld->head - 1, true); /* matters in canonical mode only */
+	ld->events |= LDISC_EVENT_READABLE;
 }
 
 void ldisc_set_termios(struct ldisc *ld, const struct tty_termios *t)

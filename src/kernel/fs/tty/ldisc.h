@@ -22,6 +22,7 @@ struct tty_termios {
 
 #define LDISC_INPUT_BYTES 4096u /* a line has at most this many bytes with its end */
 #define LDISC_ECHO_BYTES 4096u
+#define LDISC_DELIVERED_BYTES 4095u /* of output: as if the master had received them */
 
 enum ldisc_event {
 	LDISC_EVENT_READABLE = 1 << 0,	  /* a reader may find something now */
@@ -33,6 +34,10 @@ enum ldisc_event {
 	LDISC_EVENT_FLUSHED_WRITE = 1 << 6,
 	LDISC_EVENT_STOPPED = 1 << 7,
 	LDISC_EVENT_STARTED = 1 << 8,
+};
+
+struct ldisc_columns {
+	uint32_t column, line_column;
 };
 
 struct ldisc {
@@ -50,6 +55,9 @@ struct ldisc {
 
 	uint32_t column;	   /* of the cursor */
 	uint32_t line_column;	   /* where the line being edited began */
+	struct ldisc_columns shown; /* the same without the echo that still waits */
+	bool in_input;
+	uint32_t delivered; /* bytes of `out` that a flush by this input leaves */
 	uint32_t events;	   /* enum ldisc_event, taken by the owner */
 	uint32_t echo_count;
 	uint8_t ends[LDISC_INPUT_BYTES / 8]; /* bit: this byte ends a line */
@@ -69,9 +77,6 @@ size_t ldisc_input(struct ldisc *ld, const uint8_t *bytes, size_t count);
  * Bytes written by the program: stages the processed form in `out`, returns how many were taken.
  * The caller commits: ldisc_output_commit(), or forgets: ldisc_output_begin().
  */
-struct ldisc_columns {
-	uint32_t column, line_column;
-};
 struct ldisc_columns ldisc_output_begin(struct ldisc *ld);
 size_t ldisc_output(struct ldisc *ld, struct ldisc_columns *at, const uint8_t *bytes, size_t count);
 void ldisc_output_commit(struct ldisc *ld, struct ldisc_columns at);

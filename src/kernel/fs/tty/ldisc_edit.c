@@ -22,7 +22,7 @@ static uint32_t width_before(const struct ldisc *ld, uint32_t end)
 static void echo_backspaces(struct ldisc *ld, uint32_t count)
 {
 	while (count--)
-		ldisc_echo_raw(ld, '\b');
+		ldisc_echo_verbatim(ld, '\b', -1);
 }
 
 static void echo_rubout(struct ldisc *ld)
@@ -69,10 +69,11 @@ static bool last_char(const struct ldisc *ld, uint32_t *ret_at)
 	return !ldisc_is_continuation(ld, ldisc_byte(ld, at));
 }
 
-static bool is_word_char(const struct ldisc *ld, uint8_t c)
+/* The first byte of most UTF-8 letters is a letter in Latin-1, too. */
+static bool is_word_char(uint8_t c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-	       c == '_' || (ldisc_iflag(ld, IUTF8) && c >= 0x80);
+	return (c >= '0' && c <= '9') || ldisc_is_upper(c) || ldisc_is_lower(c) ||
+	       c == 0xff || c == '_';
 }
 
 /* KILL without the full set of echo flags: the line is only said to be gone. */
@@ -108,7 +109,7 @@ void ldisc_erase(struct ldisc *ld, enum ldisc_erase what)
 			break;
 		c = ldisc_byte(ld, at);
 		if (what == LDISC_ERASE_WORD) {
-			if (is_word_char(ld, c))
+			if (is_word_char(c))
 				seen_word = true;
 			else if (seen_word)
 				break;

@@ -30,6 +30,17 @@ static inline bool ldisc_is_control(uint8_t c)
 	return c < 0x20 || c == 0x7f;
 }
 
+/* Letters as the kernel's ctype knows them: Latin-1. */
+static inline bool ldisc_is_upper(uint8_t c)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 0xc0 && c <= 0xde && c != 0xd7);
+}
+static inline bool ldisc_is_lower(uint8_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 0xdf && c <= 0xfe && c != 0xf7);
+}
+#define LDISC_CASE_DISTANCE ('a' - 'A')
+
 /* A byte inside a UTF-8 character: takes no column, is erased with its first byte. */
 static inline bool ldisc_is_continuation(const struct ldisc *ld, uint8_t c)
 {
@@ -51,6 +62,8 @@ unsigned ldisc_post_process(const struct ldisc *ld, struct ldisc_columns *at, ui
 
 /* Echo of a byte as it is, and with control characters as ^X. */
 void ldisc_echo_raw(struct ldisc *ld, uint8_t c);
+/* Not even post-processed; the cursor moves by `columns`. */
+void ldisc_echo_verbatim(struct ldisc *ld, uint8_t c, int columns);
 void ldisc_echo(struct ldisc *ld, uint8_t c);
 void ldisc_echo_finish_erasing(struct ldisc *ld);
 

@@ -66,8 +66,8 @@ unsigned ldisc_post_process(const struct ldisc *ld, struct ldisc_columns *at, ui
 	default:
 		if (ldisc_is_control(c))
 			return 1;
-		if (ldisc_oflag(ld, OLCUC) && c >= 'a' && c <= 'z')
-			dst[0] = (uint8_t)(c - ('a' - 'A'));
+		if (ldisc_oflag(ld, OLCUC) && ldisc_is_lower(c))
+			dst[0] = (uint8_t)(c - LDISC_CASE_DISTANCE);
 		if (!ldisc_is_continuation(ld, c))
 			at->column++;
 		return 1;
@@ -106,6 +106,7 @@ void ldisc_output_commit(struct ldisc *ld, struct ldisc_columns at)
 	byte_queue_commit(&ld->out, ld->out.staged);
 	ld->column = at.column;
 	ld->line_column = at.line_column;
+	ld->shown = at;
 }
 
 void ldisc_flush_echo(struct ldisc *ld)
@@ -120,7 +121,19 @@ void ldisc_flush_echo(struct ldisc *ld)
 	byte_queue_commit(&ld->out, moved);
 	ld->echo_count -= moved;
 	memmove(ld->echo, ld->echo + moved, ld->echo_count);
+	if (!ld->echo_count)
+		ld->shown = (struct ldisc_columns){ ld->column, ld->line_column };
 	ld->events |= LDISC_EVENT_OUTPUT;
+}
+
+static void echo_append(struct ldisc *ld, const uint8_t *bytes, unsigned count)
+{
+	if (count > LDISC_ECHO_BYTES - ld->echo_count)
+		ldisc_flush_echo(ld);
+	if (count > LDISC_ECHO_BYTES - ld->echo_count)
+		return;
+	memcpy(ld->echo + ld->echo_count, bytes, count);
+	ld->echo_count += count;
 }
 
 void ldisc_echo_raw(struct ldisc *ld, uint8_t c)
@@ -129,24 +142,28 @@ void ldisc_echo_raw(struct ldisc *ld, uint8_t c)
 	uint8_t dst[LDISC_EXPANSION];
 	unsigned n = ldisc_post_process(ld, &at, c, dst);
 
-	if (n > LDISC_ECHO_BYTES - ld->echo_count) {
-		ldisc_flush_echo(ld);
-		if (n > LDISC_ECHO_BYTES - ld->echo_count)
-			return;
-	}
-	memcpy(ld->echo + ld->echo_count, dst, n);
-	ld->echo_count += n;
 	ld->column = at.column;
 	ld->line_column = at.line_column;
+	echo_append(ld, dst, n);
+}
+
+void ldisc_echo_verbatim(struct ldisc *ld, uint8_t c, int columns)
+{
+	if (columns >= 0 || ld->column)
+		ld->column += (uint32_t)columns;
+	echo_append(ld, &c, 1);
 }
 
 void ldisc_echo(struct ldisc *ld, uint8_t c)
 {
 	if (ldisc_lflag(ld, ECHOCTL) && ldisc_is_control(c) && c != '\t') {
-		ldisc_echo_raw(ld, '^');
-		c ^= 0x40;
+		ldisc_echo_verbatim(ld, '^', 1);
+		ldisc_echo_verbatim(ld, c ^ 0x40, 1);
+	} else if (c == 0xff) {
+		ldisc_echo_verbatim(ld, c, 1);
+	} else {
+		ldisc_echo_raw(ld, c);
 	}
-	ldisc_echo_raw(ld, c);
 }
 
 void ldisc_echo_finish_erasing(struct ldisc *ld)

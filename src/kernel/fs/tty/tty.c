@@ -250,7 +250,8 @@ void tty_hangup(struct tty *t)
 	tty_vtime_cancel(t);
 	byte_queue_clear(&t->input);
 	ldisc_flush_input(&t->ld);
-	ldisc_flush_output(&t->ld);
+	byte_queue_clear(&t->ld.out);
+	t->ld.echo_count = 0;
 	ldisc_default_termios(&t->ld.termios);
 	t->ld.stopped = t->ld.stopped_by_ioctl = false;
 	t->ld.events = 0;
