@@ -76,6 +76,8 @@ struct tty_root {
 };
 struct tty_root *tty_root(void);
 
+#define TTY_NOT_MINE 1L /* of the parts of ioctl: the command belongs to another part */
+
 /* ---- tty.c ---- */
 int tty_new(uint32_t uid, struct tty **ret);
 struct tty *tty_find(uint32_t index);
@@ -101,15 +103,14 @@ int tty_check_background(struct tty *t, struct task *task, int sig);
 void tty_open_acquire(struct tty *t, struct process *p, const struct file *file);
 /* No process of the session has it as controlling terminal any more. */
 void tty_clear_session(int sid);
-long tty_ioctl_job(struct call *c, struct file *f, uint32_t cmd, uint64_t arg); /* -ENOTTY */
+long tty_ioctl_job(struct call *c, struct file *f, uint32_t cmd, uint64_t arg);
 
 /* ---- tty_file.c ---- */
 struct tty_file *tty_file_new(struct tty *t, bool master);
 int tty_file_open_slave(struct tty *t, struct task *task, struct file *file);
 
 /* ---- tty_termios.c, tty_ioctl.c ---- */
-#define TTY_NOT_MINE 1L /* the command belongs to somebody else */
-long tty_ioctl_termios(struct call *c, struct tty *t, uint32_t cmd, uint64_t arg);
+long tty_ioctl_termios(struct call *c, struct file *f, uint32_t cmd, uint64_t arg);
 long tty_ioctl(struct call *c, struct file *f, uint32_t cmd, uint64_t arg);
 
 /* ---- devpts.c ---- */

@@ -24,11 +24,12 @@ static long put_u32(struct call *c, uint64_t arg, uint32_t v)
 }
 
 /* Waits for SIGTTOU in the background; 0 = go on. */
-static long check_change(struct call *c, struct tty *t)
+static long check_change(struct call *c, struct file *f)
 {
+	struct tty *t = ((struct tty_file *)f->priv)->tty;
 	int err = tty_check_background(t, c->task, SIGTTOU);
 
-	return err == FILE_WAIT_SIGNAL ? call_block(c, &t->slave_waitq) : err;
+	return err == FILE_WAIT_SIGNAL ? call_block_file(c, f, &t->slave_waitq) : err;
 }
 
 static long winsize(struct call *c, struct tty *t, uint32_t cmd, uint64_t arg)
@@ -89,8 +90,9 @@ static long flow(struct tty *t, bool master, uint64_t arg)
 	return 0;
 }
 
-static long queues(struct call *c, struct tty_file *tf, uint32_t cmd, uint64_t arg)
+static long queues(struct call *c, struct file *f, uint32_t cmd, uint64_t arg)
 {
+	struct tty_file *tf = f->priv;
 	struct tty *t = tf->tty;
 	long err;
 
@@ -100,16 +102,16 @@ static long queues(struct call *c, struct tty_file *tf, uint32_t cmd, uint64_t a
 	case TIOCOUTQ:
 		return put_u32(c, arg, 0); /* what was written is at the other side already */
 	case TCFLSH:
-		err = check_change(c, t);
+		err = check_change(c, f);
 		return err ? err : flush(t, tf->master, arg);
 	case TCXONC:
-		err = check_change(c, t);
+		err = check_change(c, f);
 		return err ? err : flow(t, tf->master, arg);
 	case TCSBRK:
 	case TCSBRKP:
 	case TIOCSBRK:
 	case TIOCCBRK:
-		return check_change(c, t); /* no line to break, nothing to drain */
+		return check_change(c, f); /* no line to break, nothing to drain */
 	default:
 		return TTY_NOT_MINE;
 	}
@@ -233,11 +235,11 @@ long tty_ioctl(struct call *c, struct file *f, uint32_t cmd, uint64_t arg)
 		return cmd == TIOCSPGRP ? -ENOTTY : -EIO;
 	if (cmd == TIOCGWINSZ || cmd == TIOCSWINSZ)
 		return winsize(c, t, cmd, arg);
-	r = tty_ioctl_termios(c, t, cmd, arg);
+	r = tty_ioctl_termios(c, f, cmd, arg);
 	if (r == TTY_NOT_MINE)
 		r = tty_ioctl_job(c, f, cmd, arg);
 	if (r == TTY_NOT_MINE)
-		r = queues(c, tf, cmd, arg);
+		r = queues(c, f, cmd, arg);
 	if (r == TTY_NOT_MINE)
 		r = device(c, tf, cmd, arg);
 	if (r == TTY_NOT_MINE && tf->master)

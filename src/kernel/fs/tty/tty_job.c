@@ -159,14 +159,15 @@ static int check_group(int pgid, int sid)
 	return err;
 }
 
-static long set_foreground(struct call *c, struct tty *t, uint64_t arg)
+static long set_foreground(struct call *c, struct file *f, uint64_t arg)
 {
+	struct tty *t = ((struct tty_file *)f->priv)->tty;
 	struct process *p = c->task->proc;
 	uint32_t pgid;
 	int err = tty_check_background(t, c->task, SIGTTOU);
 
 	if (err == FILE_WAIT_SIGNAL)
-		return call_block(c, &t->slave_waitq);
+		return call_block_file(c, f, &t->slave_waitq);
 	if (err == -EIO)
 		return -ENOTTY;
 	if (err < 0)
@@ -202,7 +203,7 @@ long tty_ioctl_job(struct call *c, struct file *f, uint32_t cmd, uint64_t arg)
 			return -ENOTTY;
 		return user_write_u32(c->task, uaddr(arg), (uint32_t)t->pgrp);
 	case TIOCSPGRP:
-		return set_foreground(c, t, arg);
+		return set_foreground(c, f, arg);
 	case TIOCGSID:
 		if ((!tf->master && p->ctty != t) || !t->session)
 			return -ENOTTY;

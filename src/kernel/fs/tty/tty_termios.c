@@ -112,13 +112,14 @@ static int read_termio(struct call *c, struct tty_termios *t, uint64_t arg)
 	return 0;
 }
 
-static long set(struct call *c, struct tty *t, uint32_t bytes, uint64_t arg, enum set_how how)
+static long set(struct call *c, struct file *f, uint32_t bytes, uint64_t arg, enum set_how how)
 {
+	struct tty *t = ((struct tty_file *)f->priv)->tty;
 	struct tty_termios new;
 	int err = tty_check_background(t, c->task, SIGTTOU);
 
 	if (err == FILE_WAIT_SIGNAL)
-		return call_block(c, &t->slave_waitq);
+		return call_block_file(c, f, &t->slave_waitq);
 	if (err < 0)
 		return err;
 	new = t->ld.termios;
@@ -132,9 +133,9 @@ static long set(struct call *c, struct tty *t, uint32_t bytes, uint64_t arg, enu
 	return 0;
 }
 
-long tty_ioctl_termios(struct call *c, struct tty *t, uint32_t cmd, uint64_t arg)
+long tty_ioctl_termios(struct call *c, struct file *f, uint32_t cmd, uint64_t arg)
 {
-	const struct tty_termios *now = &t->ld.termios;
+	const struct tty_termios *now = &((struct tty_file *)f->priv)->tty->ld.termios;
 
 	switch (cmd) {
 	case TCGETS:
@@ -146,15 +147,15 @@ long tty_ioctl_termios(struct call *c, struct tty *t, uint32_t cmd, uint64_t arg
 	case TCSETS:
 	case TCSETSW:
 	case TCSETSF:
-		return set(c, t, TERMIOS_BYTES, arg, (enum set_how)(cmd - TCSETS));
+		return set(c, f, TERMIOS_BYTES, arg, (enum set_how)(cmd - TCSETS));
 	case TCSETA:
 	case TCSETAW:
 	case TCSETAF:
-		return set(c, t, 0, arg, (enum set_how)(cmd - TCSETA));
+		return set(c, f, 0, arg, (enum set_how)(cmd - TCSETA));
 	case TCSETS2:
 	case TCSETSW2:
 	case TCSETSF2:
-		return set(c, t, TERMIOS2_BYTES, arg, (enum set_how)(cmd - TCSETS2));
+		return set(c, f, TERMIOS2_BYTES, arg, (enum set_how)(cmd - TCSETS2));
 	default:
 		return TTY_NOT_MINE;
 	}
