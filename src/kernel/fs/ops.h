@@ -15,6 +15,7 @@ extern const struct inode_ops proc_inode_ops OPS_WEAK;
 extern const struct inode_ops sys_inode_ops OPS_WEAK;
 extern const struct inode_ops dev_inode_ops OPS_WEAK;
 extern const struct inode_ops devpts_inode_ops OPS_WEAK;
+extern const struct inode_ops passed_inode_ops OPS_WEAK;
 
 extern const struct file_ops tree_file_ops OPS_WEAK;
 extern const struct file_ops host_file_ops OPS_WEAK;

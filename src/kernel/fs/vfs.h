@@ -38,6 +38,7 @@ enum inode_ops_id {
 	IOPS_SYS,
 	IOPS_DEV,
 	IOPS_DEVPTS,
+	IOPS_PASSED, /* descriptors passed by the caller */
 	IOPS_MAX,
 };
 

@@ -18,12 +18,14 @@
  * Confinement: every path goes through openat2 with RESOLVE_BENEATH, NO_SYMLINKS, NO_MAGICLINKS.
  *
  * host-syscalls: openat2 openat close unlinkat prlimit64 fcntl memfd_create fstat newfstatat umask
+ * host-syscalls: rt_sigaction rt_sigreturn
  */
 #include "kernel/host/host_ref.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -59,6 +61,11 @@ struct host_ref_root {
 };
 static struct host_ref_root *state;
 
+/* EPIPE is for the guest whose write it was. Not SIG_IGN, which an exec of the stub would inherit. */
+static void no_sigpipe(int sig)
+{
+}
+
 int host_ref_init(void)
 {
 	struct rlimit lim;
@@ -69,6 +76,7 @@ int host_ref_init(void)
 	for (unsigned i = 0; i < HOST_ROOT_MAX; i++)
 		roots[i] = -EBADF;
 	umask(0); /* modes are the guest's, already masked */
+	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = no_sigpipe, .sa_flags = SA_RESTART }, NULL);
 	if (getrlimit(RLIMIT_NOFILE, &lim) < 0)
 		return -errno;
 	if (lim.rlim_cur < lim.rlim_max) {

@@ -7,13 +7,10 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "kernel/core/clock.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/ops.h"
 #include "kernel/fs/tree/tree_internal.h"
 #include "kernel/host/host_file.h"
-
-#define DAY_NS (86400ll * 1000000000)
 
 int tree_open(struct call *c, struct inode *inode, struct file *file)
 {
@@ -31,27 +28,12 @@ int tree_open(struct call *c, struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* relatime, as every Linux distribution mounts. */
-static void accessed(struct file *f, struct inode *inode)
-{
-	if ((f->flags & O_NOATIME) || tree_node(inode)->storage == TREE_LOWER)
-		return;
-	if (inode->atime > inode->mtime && inode->atime > inode->ctime) {
-		int64_t now = clock_real();
-		if (now - inode->atime < DAY_NS)
-			return;
-	}
-	inode->atime = clock_real();
-}
-
 static ssize_t file_read(struct file *f, struct uio *u, uint64_t *pos)
 {
 	ssize_t n = tree_read(f->inode, u, *pos);
 
 	if (n > 0)
 		*pos += (uint64_t)n;
-	if (n >= 0)
-		accessed(f, f->inode);
 	return n;
 }
 

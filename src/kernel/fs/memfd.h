@@ -1,0 +1,12 @@
+/* memfd_create(2) and seals. */
+#pragma once
+
+#include <stdint.h>
+
+struct file;
+struct mount;
+
+/* F_ADD_SEALS, F_GET_SEALS for any file: -EINVAL where Linux says so. */
+long memfd_fcntl(struct file *f, unsigned cmd, uint64_t arg);
+/* The internal tree mount that unnamed files belong to (also System V shared memory); NULL = -ENOMEM. */
+struct mount *memfd_mount(void);
