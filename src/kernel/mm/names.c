@@ -36,6 +36,12 @@ int mm_names_init(void)
 	return names ? 0 : -ENOMEM;
 }
 
+/* Found or made at first use: the table is only an aid. */
+static bool ready(void)
+{
+	return names || mm_names_init() == 0;
+}
+
 static struct entry *set_of(uint64_t dev, uint64_t ino)
 {
 	uint64_t hash = (ino ^ dev * 0x9e3779b97f4a7c15ull) * 0x9e3779b97f4a7c15ull;
@@ -69,10 +75,9 @@ void mm_note_mapping(uint64_t dev, uint64_t ino, struct path path)
 {
 	char name[PATH_MAX_BYTES];
 	struct entry e = { .dev = dev, .ino = ino };
-	struct entry *known = find(dev, ino);
-
-	if (!ino || path_format(path, root_path(), name, sizeof(name)) < 0)
+	if (!ready() || !ino || path_format(path, root_path(), name, sizeof(name)) < 0)
 		return;
+	struct entry *known = find(dev, ino);
 	e.guest_dev = path.dentry->inode->sb->dev;
 	e.guest_ino = path.dentry->inode->ino;
 	if (known && known->path && known->guest_ino == e.guest_ino && !strcmp(known->path, name))
@@ -86,15 +91,15 @@ void mm_hide_mapping(uint64_t dev, uint64_t ino)
 {
 	struct entry e = { .dev = dev, .ino = ino, .hidden = true };
 
-	if (ino)
+	if (ready() && ino)
 		put_first(&e);
 }
 
 bool mm_find_mapping(uint64_t dev, uint64_t ino, struct mm_name *ret)
 {
-	struct entry *e = find(dev, ino);
+	struct entry *e = ready() && ino ? find(dev, ino) : NULL;
 
-	if (!ino || !e)
+	if (!e)
 		return false;
 	*ret = (struct mm_name){ e->hidden, e->guest_dev, e->guest_ino, e->path };
 	return true;

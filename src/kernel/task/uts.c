@@ -2,11 +2,8 @@
  * The sandbox as a machine.
  *
  * Names: the release is the host's version number with our suffix, so that programs which choose
- * by kernel version choose right, while nothing else about the host is told. CPU count and memory
- * are those of the sandbox's limits: what runtimes size their pools and heaps by.
- *
- * Load averages are kept as Linux keeps them (exponentially damped, a sample every five seconds),
- * but lazily: whoever asks pays for the sample, and an idle sandbox has no timer.
+ * by kernel version choose right, while nothing else about the host is told. The CPU count is that of
+ * the sandbox's limits: what runtimes size their pools by. Memory and load are in usage.c.
  */
 #include "kernel/task/uts.h"
 
@@ -24,22 +21,18 @@
 #include "kernel/core/clock.h"
 #include "kernel/core/limits.h"
 #include "kernel/core/user.h"
-#include "kernel/host/proc.h"
 #include "kernel/host/sched.h"
 #include "kernel/task/cred.h"
 #include "kernel/task/task.h"
-
-#define LOAD_ONE (1u << 11)
-#define LOAD_INTERVAL_NS (5 * NSEC_PER_SEC)
-#define LOAD_STEPS_MAX 360	/* half an hour: everything has decayed by then */
-#define LOAD_THREADS_MAX 256	/* looked at in one sample */
-#define RSS_PROCESSES_MAX 256
+#include "kernel/task/usage.h"
 
 static struct uts *state;
 static uint32_t host_cpus;
 
 struct uts *uts(void)
 {
+	if (!state)
+		uts_init(NULL);
 	return state;
 }
 
@@ -86,94 +79,12 @@ int uts_init(const char *nodename)
 uint32_t cpu_count(void)
 {
 	uint64_t milli = limit_value(LIMIT_CPU_MILLI);
+
+	if (!host_cpus)
+		host_cpus = count_host_cpus();
 	uint64_t cpus = milli == LIMIT_NONE ? host_cpus : milli / 1000 + (milli % 1000 != 0);
 
 	return (uint32_t)MAX(MIN(cpus, (uint64_t)host_cpus), 1ull);
-}
-
-/* ---- memory ---- */
-
-/* Private resident bytes of a process: "size resident shared ..." in pages. */
-static uint64_t private_bytes(struct process *p)
-{
-	char text[128];
-	unsigned long size = 0, resident = 0, shared = 0;
-	ssize_t n = host_proc_read(p->host_pid, "statm", text, sizeof(text) - 1);
-
-	if (n <= 0)
-		return 0;
-	text[n] = 0;
-	if (sscanf(text, "%lu %lu %lu", &size, &resident, &shared) != 3 || shared > resident)
-		return 0;
-	return (uint64_t)(resident - shared) * PAGE_SIZE;
-}
-
-void memory_info(struct memory_info *ret)
-{
-	uint64_t used = limit_used(LIMIT_MEMORY);
-	unsigned seen = 0;
-	struct process *p;
-
-	if (!used) { /* nobody measures: add up */
-		list_for_each(p, process_list(), all_link) {
-			if (p->state == PROCESS_ALIVE)
-				used += private_bytes(p);
-			if (++seen == RSS_PROCESSES_MAX)
-				break;
-		}
-	}
-	uint64_t total = limit_value(LIMIT_MEMORY);
-	if (total == LIMIT_NONE)
-		total = GIB(64);
-	ret->total = ALIGN_DOWN(total, (uint64_t)PAGE_SIZE);
-	ret->used = MIN(used, ret->total);
-	ret->free = ret->total - ret->used;
-	ret->shared = 0;
-	ret->cached = 0;
-}
-
-/* ---- load ---- */
-static bool thread_is_running(struct task *t)
-{
-	char text[256];
-	ssize_t n = host_proc_read(t->host_tid, "stat", text, sizeof(text) - 1);
-
-	if (n <= 0)
-		return false;
-	text[n] = 0;
-	const char *p = strrchr(text, ')'); /* the name may contain anything */
-	return p && p[1] == ' ' && (p[2] == 'R' || p[2] == 'D');
-}
-
-static uint64_t count_running(void)
-{
-	uint64_t running = 0, seen = 0;
-	struct process *p;
-	struct task *t;
-
-	list_for_each(p, process_list(), all_link)
-		list_for_each(t, &p->threads, sibling) {
-			if (seen++ == LOAD_THREADS_MAX)
-				return running;
-			running += thread_is_running(t);
-		}
-	return running;
-}
-
-void load_sample(void)
-{
-	static const uint64_t damping[3] = { 1884, 2014, 2037 }; /* e^(-5s/1,5,15min) */
-	uint64_t now = clock_boot();
-	uint64_t steps = (now - state->load_sampled_ns) / LOAD_INTERVAL_NS;
-
-	if (!steps)
-		return;
-	state->load_sampled_ns = now;
-	uint64_t running = count_running() * LOAD_ONE;
-	for (uint64_t s = 0; s < MIN(steps, (uint64_t)LOAD_STEPS_MAX); s++)
-		for (int i = 0; i < 3; i++)
-			state->load[i] = (state->load[i] * damping[i] +
-					  running * (LOAD_ONE - damping[i])) / LOAD_ONE;
 }
 
 /* ---- system calls ---- */
@@ -182,7 +93,7 @@ long sys_uname(struct call *c)
 	struct utsname name = { 0 };
 
 	memcpy(name.sysname, "Linux", sizeof("Linux"));
-	memcpy(name.nodename, state->nodename, UTS_LENGTH);
+	memcpy(name.nodename, uts()->nodename, UTS_LENGTH);
 	memcpy(name.release, state->release, UTS_LENGTH);
 	memcpy(name.version, state->version, UTS_LENGTH);
 	memcpy(name.domainname, state->domainname, UTS_LENGTH);
@@ -211,12 +122,12 @@ static long set_name(struct call *c, char *dst)
 
 long sys_sethostname(struct call *c)
 {
-	return set_name(c, state->nodename);
+	return set_name(c, uts()->nodename);
 }
 
 long sys_setdomainname(struct call *c)
 {
-	return set_name(c, state->domainname);
+	return set_name(c, uts()->domainname);
 }
 
 long sys_sysinfo(struct call *c)

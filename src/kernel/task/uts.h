@@ -1,4 +1,4 @@
-/* Names and numbers of the sandbox as a machine: uname(2), sysinfo(2), CPU count, load. */
+/* Names and numbers of the sandbox as a machine: uname(2), CPU count, load. */
 #pragma once
 
 #include <stdint.h>
@@ -18,12 +18,3 @@ struct uts *uts(void);
 
 /* Processors the guest may count on: the CPU limit rounded up, at most what the host allows. */
 uint32_t cpu_count(void);
-
-/* Memory as the sandbox's limits define it, in bytes. */
-struct memory_info {
-	uint64_t total, used, free, shared, cached;
-};
-void memory_info(struct memory_info *ret);
-
-/* Brings uts()->load up to date. */
-void load_sample(void);

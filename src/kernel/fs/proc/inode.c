@@ -32,11 +32,6 @@
 #include "kernel/fs/ops.h"
 #include "kernel/fs/proc/proc_internal.h"
 
-struct procfs {
-	struct superblock *sb;
-};
-static struct procfs *procfs;
-
 /* ---- keys ---- */
 #define KEY_THREAD (1ull << 10)
 #define KEY_PID_SHIFT 11
@@ -140,7 +135,7 @@ static uint32_t mode_of(const struct proc_ctx *x)
 	return mode;
 }
 
-static int make_inode(struct task *reader, struct dentry *parent, struct qstr name,
+static int make_inode(struct superblock *sb, struct task *reader, struct inode *known,
 		      struct proc_key key, struct inode **ret)
 {
 	struct proc_ctx x;
@@ -149,12 +144,11 @@ static int make_inode(struct task *reader, struct dentry *parent, struct qstr na
 	if (error)
 		return -ENOENT;
 	uint64_t ino = key_pack(key);
-	struct dentry *known = parent ? dentry_find(parent, name) : NULL;
-	struct inode *inode = known ? known->inode : NULL;
-	if (inode && inode->ino == ino) {
-		inode_get(inode);
+	struct inode *inode;
+	if (known && known->ino == ino) {
+		inode = inode_get(known);
 	} else {
-		inode = inode_new(procfs->sb, IOPS_PROC, 0);
+		inode = inode_new(sb, IOPS_PROC, 0);
 		if (!inode)
 			return -ENOMEM;
 		inode->ino = ino;
@@ -261,7 +255,8 @@ static int proc_lookup(struct task *task, struct inode *dir, struct dentry *pare
 
 	if (!numbered_child(dir_key, name, &key) && !table_child(dir_key, name, &key))
 		return -ENOENT;
-	return make_inode(task, parent, name, key, ret);
+	struct dentry *known = dentry_find(parent, name);
+	return make_inode(dir->sb, task, known ? known->inode : NULL, key, ret);
 }
 
 /* ---- reading directories ---- */
@@ -417,12 +412,6 @@ const struct inode_ops proc_inode_ops = {
 };
 
 /* ---- mounting ---- */
-int procfs_init(void)
-{
-	procfs = arena_root(ROOT_PROCFS, sizeof(*procfs));
-	return procfs ? 0 : -ENOMEM;
-}
-
 int procfs_mount(void)
 {
 	struct inode *root;
@@ -431,8 +420,7 @@ int procfs_mount(void)
 	if (!sb)
 		return -ENOMEM;
 	sb->no_dcache = true;
-	procfs->sb = sb;
-	int error = make_inode(NULL, NULL, (struct qstr){ "", 0 }, (struct proc_key){ 0 }, &root);
+	int error = make_inode(sb, NULL, NULL, (struct proc_key){ 0 }, &root);
 	if (error)
 		return error;
 	struct dentry *dentry = dentry_new_root(sb, root);

@@ -3,6 +3,7 @@
  * from the root directory of the process.
  */
 #include <errno.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
@@ -20,7 +21,7 @@ static const char *type_name(const struct mount *m)
 	case FS_PROC:
 		return "proc";
 	case FS_SYS:
-		return "sysfs";
+		return m->sb->magic == CGROUP2_SUPER_MAGIC ? "cgroup2" : "sysfs";
 	case FS_DEV:
 		return "tmpfs";
 	case FS_DEVPTS:

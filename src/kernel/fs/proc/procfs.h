@@ -1,7 +1,5 @@
-/* The file system of /proc: proc(5). */
+/* The file system of /proc: proc(5). It keeps no state of its own. */
 #pragma once
 
-/* Makes or, after a restore, finds its state. 0 or -ENOMEM. */
-int procfs_init(void);
 /* Mounts it on /proc. 0 or -errno. */
 int procfs_mount(void);

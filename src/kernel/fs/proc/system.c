@@ -10,11 +10,10 @@
 #include "kernel/core/clock.h"
 #include "kernel/core/limits.h"
 #include "kernel/fs/proc/proc_internal.h"
-#include "kernel/host/proc.h"
+#include "kernel/task/usage.h"
 #include "kernel/task/uts.h"
 
 #define TICK_NS (NSEC_PER_SEC / 100)
-#define PROCESSES_MAX 512 /* looked at when CPU times are added up */
 
 /* ---- memory ---- */
 static void show_kib(struct seq *s, const char *name, uint64_t bytes)
@@ -88,54 +87,6 @@ int proc_swaps(struct seq *s, const struct proc_ctx *x)
 }
 
 /* ---- CPU time ---- */
-struct cpu_times {
-	uint64_t user, system, idle; /* ticks */
-	uint32_t running;
-};
-
-/* Adds a process with the children it has waited for: fields 14 to 17 of stat. */
-static void add_process(struct process *p, struct cpu_times *times)
-{
-	char text[512];
-	ssize_t n = host_proc_read(p->host_pid, "stat", text, sizeof(text) - 1);
-
-	if (n <= 0)
-		return;
-	text[n] = 0;
-	char *at = strrchr(text, ')');
-	if (!at || at[1] != ' ')
-		return;
-	times->running += at[2] == 'R';
-	at += 2;
-	for (int field = 3; field < 14 && at; field++) {
-		at = strchr(at, ' ');
-		at = at ? at + 1 : NULL;
-	}
-	if (!at)
-		return;
-	uint64_t values[4];
-	for (int i = 0; i < 4; i++)
-		values[i] = strtoull(at, &at, 10);
-	times->user += values[0] + values[2];
-	times->system += values[1] + values[3];
-}
-
-static void cpu_times(struct cpu_times *ret)
-{
-	unsigned seen = 0;
-	struct process *p;
-
-	*ret = (struct cpu_times){ 0 };
-	list_for_each(p, process_list(), all_link) {
-		add_process(p, ret);
-		if (++seen == PROCESSES_MAX)
-			break;
-	}
-	uint64_t total = clock_boot() / TICK_NS * cpu_count();
-	uint64_t used = ret->user + ret->system;
-	ret->idle = total > used ? total - used : 0;
-}
-
 static void show_cpu(struct seq *s, const char *name, const struct cpu_times *t, uint32_t divide)
 {
 	seq_printf(s, "%s %" PRIu64 " 0 %" PRIu64 " %" PRIu64 " 0 0 0 0 0 0\n", name,
