@@ -11,5 +11,5 @@ struct inode;
  */
 int dev_open(struct call *c, struct inode *inode, struct file *file);
 
-/* Mounts /dev with its nodes and the mount points pts and shm. */
+/* Mounts /dev with its nodes, and /dev/pts; makes the mount point /dev/shm. */
 int devfs_mount(void);

@@ -9,6 +9,7 @@
 
 #include "kernel/fs/dev/dev.h"
 #include "kernel/fs/tree/tree.h"
+#include "kernel/fs/tty/tty.h"
 #include "kernel/fs/vfs.h"
 
 struct node {
@@ -62,5 +63,7 @@ int devfs_mount(void)
 
 	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(nodes); i++)
 		err = add_node(sb, &nodes[i]);
-	return err < 0 ? err : mount_add(sb, "/dev", MS_NOSUID, "tmpfs");
+	if (err == 0)
+		err = mount_add(sb, "/dev", MS_NOSUID, "tmpfs");
+	return err < 0 ? err : devpts_mount();
 }

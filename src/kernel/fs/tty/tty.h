@@ -20,7 +20,7 @@ struct waitq;
 
 int tty_init(void);
 
-/* Mounts the file system of the slaves at /dev/pts. */
+/* Mounts the file system of the slaves at /dev/pts; called by devfs_mount(). */
 int devpts_mount(void);
 
 struct tty *tty_get(struct tty *t);
