@@ -76,7 +76,7 @@ def guest_natively(where):
 
 def inside(where, path, *options):
     """The command that runs a built test program in a sandbox."""
-    return [where.hotcell, "run", "-q", *compare.same_user(), "--ro", f"{where.build}/tests:/t", *options, "--",
+    return [where.hotcell, "run", "-q", "--ro", f"{where.build}/tests:/t", *options, "--",
             "/t/" + os.path.relpath(path, f"{where.build}/tests")]
 
 

@@ -21,8 +21,10 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/inotify.h>
 
 #include "kernel/core/arena.h"
+#include "kernel/fs/notify.h"
 #include "kernel/fs/vfs_internal.h"
 
 #define BUCKETS_INITIAL 1024u
@@ -148,6 +150,11 @@ static struct dentry *dentry_free(struct dentry *d)
 	lru_del(d);
 	list_del(&d->sibling);
 	struct inode *inode = d->inode;
+	/* The last name of a removed file, and nobody has it open. */
+	if (inode && d->unlinked && inode->nlink == 0 && !list_empty(&inode->watches)) {
+		notify_inode(inode, IN_DELETE_SELF);
+		notify_inode_gone(inode);
+	}
 	kfree(d->name);
 	kfree(d);
 	inode_put(inode);
@@ -182,6 +189,9 @@ uint32_t dentry_shrink(uint32_t count)
 		lru_del(d);
 		if (d->refs > 0 || d->pinned)
 			continue;
+		/* A watched inode stays: inotify knows it by its address. */
+		if (d->inode && !list_empty(&d->inode->watches))
+			d->referenced = true;
 		if (d->referenced) {
 			d->referenced = false;
 			list_add_tail(&vfs->lru, &d->lru_link);

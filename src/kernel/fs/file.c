@@ -94,7 +94,8 @@ struct file *call_file(struct call *c, int fd)
 
 long call_block_file(struct call *c, struct file *f, struct waitq *wq)
 {
-	if (!c->file)
-		c->file = file_get(f);
+	struct file *old = c->file;
+	c->file = file_get(f);
+	file_put(old); /* a retried call has left the old file's queue already */
 	return call_block(c, wq);
 }
