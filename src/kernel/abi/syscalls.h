@@ -1,8 +1,43 @@
-/* Every handler of the system call table, declared. */
+/* The system call table as C: see syscalls.def. */
 #pragma once
 
-struct call;
+#include <stdint.h>
 
-#define SYSCALL(name, ...) long sys_##name(struct call *c);
+#include "kernel/core/call.h"
+
+enum syscall_class { SYSCALL_NONE, SYSCALL_NATIVE, SYSCALL_CHECKED, SYSCALL_EMULATED, SYSCALL_REFUSED };
+
+/* Argument checks of the filter, for native calls: what passes is executed by the host. */
+enum syscall_check {
+	CHECK_NONE,
+	CHECK_ANY,	  /* every argument is fine */
+	CHECK_MMAP,	  /* MAP_ANONYMOUS, or from the stub's text */
+	CHECK_MADVISE,	  /* known, harmless advice */
+	CHECK_FUTEX,	  /* no priority inheritance */
+	CHECK_ARCH_PRCTL, /* segment bases and reading CPU features */
+	CHECK_WAITID,	  /* not P_PIDFD */
+};
+
+struct syscall_row {
+	const char *name;
+	long (*handler)(struct call *c);
+	uint8_t class; /* enum syscall_class */
+	uint8_t check; /* enum syscall_check */
+	uint16_t refuse_errno;
+	const char *trace;
+	const char *note;
+};
+
+#define SYSCALL_TABLE_SIZE 512
+extern const struct syscall_row syscall_table[SYSCALL_TABLE_SIZE];
+
+/* Handlers, by name. */
+#define SYS_HANDLER_EMULATED(name) long sys_##name(struct call *c) __attribute__((weak));
+#define SYS_HANDLER_CHECKED(name) long sys_##name(struct call *c) __attribute__((weak));
+#define SYS_HANDLER_NATIVE(name)
+#define SYS_HANDLER_REFUSED(name)
+#define SYSCALL(name, number, class, handler, check, err, trace, note) SYS_HANDLER_##class(name)
 #include "kernel/abi/syscalls.def"
 #undef SYSCALL
+long sys_mmap(struct call *c) __attribute__((weak));
+long sys_waitid(struct call *c) __attribute__((weak));

@@ -59,11 +59,12 @@ struct call {
 
 	uint64_t progress;    /* the handler's own; 0 at the first run */
 	uint64_t deadline;    /* clock_mono ns; 0 = none set yet, UINT64_MAX = forever */
+	int64_t partial;      /* > 0: bytes already moved for good; an interrupted call's result */
 	bool retry;	      /* this is not the first run */
 	bool timed_out;	      /* the deadline passed */
 	bool answered;	      /* call_reply() was used */
 	bool has_sigmask;
-	uint64_t sigmask;
+	uint64_t sigmask_ptr; /* guest address of the set */
 	bool parked;	      /* the thread waits in rt_sigsuspend, not in the notification */
 	bool traced;	      /* stopped by call_native(): answered through ptrace */
 	bool no_restart;      /* like poll: after an interruption the answer is EINTR, never a restart */
@@ -73,7 +74,7 @@ struct call {
 	struct timer timer;
 	struct list waiters;  /* struct waiter.call_link */
 	struct list run_link; /* on the run queue */
-	struct list trace_link;
+	char *trace_text; /* --trace: the line so far */
 };
 
 /* Sentinels; outside the errno range. */
@@ -129,6 +130,9 @@ long call_native(struct call *c, long nr, const uint64_t args[6]);
  * needed, must have been installed with call_inject_fd().
  */
 long call_become(struct call *c, long nr, const uint64_t args[6]);
+
+/* Installs host descriptor `host_fd` as number `guest_fd` in the caller's host table. 0 or -errno. */
+int call_inject_fd(struct call *c, int host_fd, int guest_fd);
 
 /* Puts a blocked call on the run queue: its handler runs again soon. */
 void call_wake(struct call *c);

@@ -7,6 +7,11 @@
 #include <stdint.h>
 #include <time.h>
 
+/* The clock starts here and not at 0, so that 0 can mean "no time". */
+#define NSEC_BASE 1000000000ull
+
+int clock_init(void);
+
 /* CLOCK_MONOTONIC of the sandbox, ns. Cached per event-loop turn: cheap to call. */
 uint64_t clock_mono(void);
 /* CLOCK_REALTIME, ns since the epoch. Read afresh: file times must be strictly useful to make. */

@@ -141,6 +141,7 @@ uint32_t file_poll(struct file *f);
 struct fd_entry {
 	struct file *file;
 	bool cloexec;
+	bool injected_writable;
 	bool injected; /* a host descriptor of this number exists in the guest process (mmap) */
 };
 

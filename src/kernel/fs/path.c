@@ -33,8 +33,10 @@ static char user_names[2][PATH_MAX_BYTES];
 
 struct path path_get(struct path p)
 {
-	p.mnt->refs++;
-	p.dentry->refs++;
+	if (p.dentry) {
+		p.mnt->refs++;
+		p.dentry->refs++;
+	}
 	return p;
 }
 

@@ -1,17 +1,20 @@
 /*
- * Readiness of host descriptors: the event loop watches them and wakes wait queues.
+ * Host descriptors whose readiness the guest may wait for (passed stdin and the like): registered
+ * edge-triggered in the event loop; an event wakes a wait queue.
  */
 #pragma once
+
+#include <stdint.h>
 
 struct host_ref;
 struct waitq;
 
 /*
- * Registers the descriptor of `ref` edge-triggered (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) in
- * the loop's epoll set; on events waitq_wake(wq, events) is called. Registration of a ready
- * descriptor reports at once. `ref` must be pinned (it must not be closed by the cache) and `wq`
- * must live until host_unwatch(). -EPERM: the descriptor cannot be polled (it is always ready).
+ * Starts watching. The queue must outlive the watch. 0; -EPERM: the file is always ready (regular
+ * files); -ENOSPC: too many.
  */
-int host_watch(struct host_ref *ref, struct waitq *wq) __attribute__((weak));
-/* Ends it. Fine when the reference is not watched. Call before the descriptor is closed. */
-void host_unwatch(struct host_ref *ref) __attribute__((weak));
+int host_watch(struct host_ref *ref, struct waitq *wq);
+void host_unwatch(struct host_ref *ref);
+
+/* From the event loop. */
+void host_watch_event(uint64_t token, uint32_t events);

@@ -41,6 +41,16 @@ struct replay {
 	long result;
 };
 
+/*
+ * The thread was made to repeat its call as another one (exec, shmat): that one, when it arrives,
+ * is let through to the host.
+ */
+struct become {
+	bool armed;
+	int nr;
+	uint64_t args[6];
+};
+
 struct task {
 	struct list sibling;   /* process.threads */
 	struct list hash_link; /* by host tid */
@@ -50,8 +60,11 @@ struct task {
 	struct fdtable *files;
 	struct fs_context *fs;
 	struct cred *cred;
-	struct call *call; /* blocked call, or NULL */
+	struct call *slot; /* storage of the thread's one call */
+	struct call *call; /* the same while it is blocked, else NULL */
+	struct become become;
 	struct replay replay;
+	bool exiting; /* freed when its current call is answered */
 	char comm[TASK_COMM_LEN];
 	uint64_t start_ns;   /* clock_boot */
 	uint64_t call_count; /* served */
@@ -80,19 +93,22 @@ struct process {
 	int tty_old_pgrp; /* session leader: the foreground group when its terminal hung up */
 
 	struct path exe;	/* the program, holds references; exe.dentry NULL in a new pid 1 */
-	char *cmdline_hint;	/* not used when the process's own memory can be read */
 	uint64_t arg_start, arg_end, env_start, env_end; /* guest addresses */
 	struct rlimit rlimits[RLIM_NLIMITS];
 	uint64_t start_ns; /* clock_boot */
 	uint32_t personality;
 	int16_t oom_score_adj; /* remembered for /proc only */
 	uint32_t thread_count;
-	uint8_t pidfd_slot_used;
-	int pidfd_index; /* host descriptor handle of the pidfd, see host/pidfd.h */
+	uint32_t thread_charges; /* of LIMIT_PIDS, besides the one of the process */
+	bool exited;		 /* process_exit() has run */
+	int pidfd;		 /* host descriptor watching its death, -EBADF */
+	uint32_t spawn_id;	 /* child of pid 1 made by a SPAWN message: its request, else 0 */
 	struct waitq exit_waitq; /* woken when the process becomes a zombie: guest pidfds poll it */
 	struct exec *exec;	 /* an execve under way */
+	/* A script's replacement of argv[0], NUL-separated, for /proc/PID/cmdline; NULL = none. */
+	char *script_args;
+	uint32_t script_args_size;
 	struct list pending_clones;
-	int vfork_parent_tid;
 	uint64_t aux[2]; /* AT_BASE, AT_ENTRY of the loaded image, for /proc/self/auxv and debuggers */
 };
 

@@ -161,7 +161,7 @@ static struct waitq *file_waitq(struct file *f, bool for_write)
 	struct passed *p = passed_of(f);
 
 	/* A descriptor that cannot be watched is always ready: nobody waits for it. */
-	if (!p->watched && !is_regular(p) && host_watch)
+	if (!p->watched && !is_regular(p))
 		p->watched = host_watch(&p->ref, &p->waitq) == 0;
 	return &p->waitq;
 }
@@ -283,7 +283,7 @@ static int inode_setattr(struct inode *inode, const struct iattr *attr)
 
 static void passed_free(struct passed *p)
 {
-	if (p->watched && host_unwatch)
+	if (p->watched)
 		host_unwatch(&p->ref);
 	host_ref_drop(&p->ref);
 	kfree(p->stash);

@@ -1,0 +1,34 @@
+#include "kernel/control/stats.h"
+
+#include <string.h>
+
+#include "kernel/core/arena.h"
+#include "kernel/core/dispatch.h"
+#include "kernel/core/limits.h"
+#include "kernel/host/channel_host.h"
+#include "kernel/task/task_internal.h"
+#include "wire/wire.h"
+
+static uint64_t start_ns;
+
+void stats_set_start(uint64_t ns)
+{
+	start_ns = ns;
+}
+
+void stats_collect(struct wire_stats *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->calls_served = dispatch_calls_served();
+	s->calls_refused = dispatch_calls_refused();
+	s->kernel_cpu_ns = host_cpu_ns();
+	s->arena_bytes = arena_used();
+	s->memory_bytes = limit_used(LIMIT_MEMORY);
+	s->memory_peak_bytes = limit_peak(LIMIT_MEMORY);
+	s->disk_bytes = limit_used(LIMIT_DISK_BYTES);
+	s->disk_inodes = limit_used(LIMIT_DISK_INODES);
+	s->processes = process_count();
+	s->processes_total = process_total();
+	s->start_ns = start_ns;
+	dispatch_format_refused(s->refused, sizeof(s->refused));
+}

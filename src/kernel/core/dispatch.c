@@ -1,0 +1,234 @@
+/*
+ * Dispatch: finds the task of a notification, the row of its number, runs the handler, answers.
+ *
+ * Three things can make a notification something other than a fresh call:
+ *  - become: the thread repeats a call that we changed (exec, shmat). Let through.
+ *  - replay: the thread was interrupted before it got our answer and now restarts the call
+ *    (SA_RESTART) or retries it: it gets the remembered result. Recognised by number, arguments
+ *    and instruction pointer; forgotten after REPLAY_AGE other calls, because a handler may have
+ *    jumped away for good.
+ *  - an old blocked call of the same thread: that one was interrupted by a signal. Calls which
+ *    Linux never restarts (poll and the like) leave an EINTR for their second coming, writes
+ *    leave the count of bytes that are gone already.
+ */
+#include "kernel/core/dispatch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "kernel/abi/stub.h"
+#include "kernel/abi/syscalls.h"
+#include "kernel/core/call_internal.h"
+#include "kernel/core/trace.h"
+#include "kernel/host/notify.h"
+#include "kernel/task/birth.h"
+#include "kernel/task/stub_calls.h"
+#include "kernel/task/task_internal.h"
+
+#define REPLAY_AGE 64
+
+static uint64_t served, refused;
+static uint32_t refused_by_number[SYSCALL_TABLE_SIZE];
+
+int dispatch_init(void)
+{
+	return call_init();
+}
+
+static bool same_call(int nr, uint64_t ip, const uint64_t args[6], const struct notification *n)
+{
+	return nr == n->nr && ip == n->ip && !memcmp(args, n->args, sizeof(n->args));
+}
+
+static void remember(struct call *c, long result)
+{
+	struct replay *r = &c->task->replay;
+
+	r->armed = true;
+	r->nr = c->nr;
+	r->ip = c->ip;
+	r->age = 0;
+	memcpy(r->args, c->args, sizeof(r->args));
+	r->result = result;
+}
+
+/* The thread is back although an older call of it is blocked here: that one was interrupted. */
+static void drop_interrupted(struct task *t)
+{
+	struct call *old = t->call;
+
+	if (!old)
+		return;
+	if (old->partial > 0)
+		remember(old, old->partial);
+	else if (old->no_restart && !old->parked)
+		remember(old, -EINTR);
+	call_cancel(old);
+}
+
+static bool replayed(struct task *t, const struct notification *n)
+{
+	struct replay *r = &t->replay;
+
+	if (!r->armed)
+		return false;
+	if (!same_call(r->nr, r->ip, r->args, n)) {
+		r->armed = ++r->age < REPLAY_AGE;
+		return false;
+	}
+	if (host_notify_reply(n->id, r->result) == 0)
+		r->armed = false;
+	return true;
+}
+
+static bool becoming(struct task *t, const struct notification *n)
+{
+	if (!t->become.armed)
+		return false;
+	t->become.armed = false;
+	if (t->become.nr != n->nr || memcmp(t->become.args, n->args, sizeof(n->args)) != 0)
+		return false;
+	host_notify_continue(n->id);
+	return true;
+}
+
+static void complete(struct call *c, long result)
+{
+	switch (result) {
+	case CALL_DONE:
+	case CALL_DEFER:
+		break;
+	case CALL_CONTINUE:
+		if (trace_enabled())
+			trace_leave(c, result);
+		host_notify_continue(c->id);
+		break;
+	default:
+		if (!call_reply(c, result))
+			remember(c, result);
+		break;
+	}
+	call_finish(c);
+}
+
+static long run_handler(struct call *c)
+{
+	const struct syscall_row *row =
+		(unsigned)c->nr < SYSCALL_TABLE_SIZE ? &syscall_table[c->nr] : NULL;
+
+	if (c->nr == STUB_CALL_NR)
+		return stub_call(c);
+	if (row && row->handler)
+		return row->handler(c);
+	refused++;
+	if (row)
+		refused_by_number[c->nr]++;
+	if (row && row->class == SYSCALL_REFUSED)
+		return -(long)row->refuse_errno;
+	/* Native calls with arguments the filter does not let through; numbers Linux does not have. */
+	return row && row->class == SYSCALL_NATIVE ? -EPERM : -ENOSYS;
+}
+
+/* Runs the handler once and files the call where its result says. */
+static void run(struct call *c)
+{
+	struct task *t = c->task;
+	long result = run_handler(c);
+
+	if (result != CALL_BLOCK) {
+		complete(c, result);
+		if (t->exiting)
+			task_free(t);
+		return;
+	}
+	bool first = !c->retry;
+	c->retry = true;
+	t->call = c;
+	/* A thread that left meanwhile shows up again or dies: then this call is dropped. */
+	if (first && c->has_sigmask)
+		(void)call_park(c);
+}
+
+static void begin(struct task *t, const struct notification *n)
+{
+	struct call *c = t->slot;
+
+	memset(c, 0, sizeof(*c));
+	list_init(&c->waiters);
+	list_init(&c->run_link);
+	c->task = t;
+	c->id = n->id;
+	c->nr = n->nr;
+	c->ip = n->ip;
+	memcpy(c->args, n->args, sizeof(c->args));
+	t->call_count++;
+	served++;
+	if (trace_enabled())
+		trace_enter(c);
+	run(c);
+}
+
+void dispatch(const struct notification *n)
+{
+	struct task *t = task_of_notification(n->host_tid);
+
+	if (!t) {
+		/* Died since, or we are out of memory for it: it cannot go on without a table. */
+		host_notify_reply(n->id, -ENOMEM);
+		return;
+	}
+	if (!list_empty(&t->proc->pending_clones))
+		birth_resolve(t);
+	drop_interrupted(t);
+	if (becoming(t, n) || replayed(t, n))
+		return;
+	begin(t, n);
+}
+
+void dispatch_woken(void)
+{
+	struct call *c;
+
+	while ((c = call_next_woken())) {
+		/* Parked threads are outside the notification; their id says nothing. */
+		if (!c->parked && !host_notify_valid(c->id)) {
+			/* Interrupted; what is to be remembered is remembered when it comes back. */
+			call_drop_waiters(c);
+			timer_cancel(&c->timer);
+			continue;
+		}
+		call_drop_waiters(c);
+		run(c);
+	}
+}
+
+uint64_t dispatch_calls_served(void)
+{
+	return served;
+}
+
+uint64_t dispatch_calls_refused(void)
+{
+	return refused;
+}
+
+void dispatch_format_refused(char *dst, uint32_t capacity)
+{
+	uint32_t length = 0;
+
+	dst[0] = '\0';
+	for (int nr = 0; nr < SYSCALL_TABLE_SIZE; nr++) {
+		if (!refused_by_number[nr])
+			continue;
+		int n = snprintf(dst + length, capacity - length, "%s%s=%u", length ? " " : "",
+				 syscall_table[nr].name ? syscall_table[nr].name : "unknown",
+				 refused_by_number[nr]);
+		if (n < 0 || (uint32_t)n >= capacity - length) {
+			dst[length] = '\0';
+			return;
+		}
+		length += (uint32_t)n;
+	}
+}

@@ -1,0 +1,72 @@
+/*
+ * One turn: run what was woken, fire what is due, wait for the host, then serve what came, deaths
+ * of processes before system calls. That order is a promise: when a parent's call arrives after it
+ * has waited for its child, the child's descriptors are closed already.
+ */
+#include "kernel/core/loop.h"
+
+#include <sys/epoll.h>
+
+#include "base/util.h"
+#include "kernel/control/control.h"
+#include "kernel/core/clock.h"
+#include "kernel/core/dispatch.h"
+#include "kernel/core/sandbox.h"
+#include "kernel/core/timer.h"
+#include "kernel/host/notify.h"
+#include "kernel/host/poll.h"
+#include "kernel/host/watch.h"
+#include "kernel/task/task_internal.h"
+
+#define EVENTS_MAX 64
+
+/* Everything but system calls. True if the listener has one. */
+static bool serve_others(const struct poll_event *events, int count)
+{
+	bool calls = false;
+
+	for (int i = 0; i < count; i++) {
+		const struct poll_event *e = &events[i];
+		switch (e->kind) {
+		case POLL_LISTENER:
+			calls = true;
+			/* No process uses the filter any more. */
+			if ((e->events & EPOLLHUP) && !(e->events & EPOLLIN))
+				sandbox_end(SANDBOX_ENDED, "");
+			break;
+		case POLL_PIDFD:
+			process_died((int)e->token);
+			break;
+		case POLL_CONTROL:
+			control_event(e->events);
+			break;
+		case POLL_WATCH:
+			host_watch_event(e->token, e->events);
+			break;
+		default:
+			break;
+		}
+	}
+	return calls;
+}
+
+int loop_run(void)
+{
+	struct poll_event events[EVENTS_MAX];
+	struct notification n;
+
+	while (sandbox_state() == SANDBOX_RUNNING) {
+		dispatch_woken();
+		uint64_t wait_ns = timer_run();
+		dispatch_woken();
+		if (sandbox_state() != SANDBOX_RUNNING)
+			break;
+		int count = host_poll_wait(events, EVENTS_MAX, wait_ns);
+		if (count < 0)
+			return count;
+		clock_tick();
+		if (serve_others(events, count) && host_notify_receive(&n) > 0)
+			dispatch(&n);
+	}
+	return 0;
+}

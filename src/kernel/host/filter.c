@@ -1,0 +1,195 @@
+/*
+ * The filter decides per call number between ALLOW (native, after a check of arguments) and
+ * USER_NOTIF (everything else, also refused calls: the kernel answers those, so that they are
+ * counted, traced and visible). Foreign ABIs (i386, x32) get ENOSYS here.
+ *
+ * Numbers with the same treatment form runs; a balanced tree of comparisons finds the run. The
+ * host caches the numbers that are allowed whatever their arguments, so those cost nothing.
+ *
+ * Accepted arguments are compared as 32-bit halves: the high half of every checked word must be
+ * zero too where the kernel looks at all 64 bits.
+ */
+#include "kernel/host/filter.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/util.h"
+#include "kernel/abi/stub.h"
+#include "kernel/abi/syscalls.h"
+
+#define X32_BIT 0x40000000u
+
+enum action { ACTION_NOTIFY, ACTION_ALLOW, ACTION_CHECK_FIRST };
+
+struct program {
+	struct sock_filter *code;
+	unsigned length;
+};
+
+static void emit(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
+{
+	if (p->length < FILTER_MAX)
+		p->code[p->length++] = (struct sock_filter){ code, jt, jf, k };
+}
+
+static void emit_return(struct program *p, uint32_t value)
+{
+	emit(p, BPF_RET | BPF_K, value, 0, 0);
+}
+
+static void load_word(struct program *p, size_t offset)
+{
+	emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+static size_t arg_low(int i)
+{
+	return offsetof(struct seccomp_data, args) + 8u * (unsigned)i;
+}
+
+/* Returns ALLOW when the calling instruction lies in the stub's text, else falls through. */
+static void allow_from_stub(struct program *p)
+{
+	load_word(p, offsetof(struct seccomp_data, instruction_pointer) + 4);
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(STUB_TEXT >> 32), 0, 4);
+	load_word(p, offsetof(struct seccomp_data, instruction_pointer));
+	emit(p, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)STUB_TEXT, 0, 2);
+	emit(p, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)(STUB_TEXT + STUB_TEXT_SIZE), 1, 0);
+	emit_return(p, SECCOMP_RET_ALLOW);
+}
+
+/* Loads the low word of an argument, masks it, and returns ALLOW when it equals one of `values`. */
+static void allow_values(struct program *p, int arg, uint32_t mask, const uint32_t *values,
+			 size_t count)
+{
+	load_word(p, arg_low(arg));
+	if (mask != UINT32_MAX)
+		emit(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+	for (size_t i = 0; i < count; i++) {
+		emit(p, BPF_JMP | BPF_JEQ | BPF_K, values[i], 0, 1);
+		emit_return(p, SECCOMP_RET_ALLOW);
+	}
+}
+
+/* Memory hints that concern only the caller's own pages. Not MADV_HWPOISON and the like. */
+static const uint32_t madvise_ok[] = {
+	MADV_NORMAL,	MADV_RANDOM,	MADV_SEQUENTIAL, MADV_WILLNEED,	 MADV_DONTNEED,
+	MADV_FREE,	MADV_DONTFORK,	MADV_DOFORK,	 MADV_HUGEPAGE,	 MADV_NOHUGEPAGE,
+	MADV_DONTDUMP,	MADV_DODUMP,	MADV_WIPEONFORK, MADV_KEEPONFORK, MADV_COLD,
+	MADV_PAGEOUT,	MADV_POPULATE_READ, MADV_POPULATE_WRITE,
+};
+
+/* Priority inheritance reaches the scheduler's rtmutex code and stays out. */
+static const uint32_t futex_ok[] = {
+	FUTEX_WAIT,	FUTEX_WAKE,	   FUTEX_REQUEUE,     FUTEX_CMP_REQUEUE,
+	FUTEX_WAKE_OP,	FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET,
+};
+
+/* ARCH_SET_GS .. ARCH_GET_GS, ARCH_GET_CPUID, ARCH_GET_XCOMP_*, ARCH_REQ_XCOMP_PERM (AMX). */
+static const uint32_t arch_prctl_ok[] = { 0x1001, 0x1002, 0x1003, 0x1004, 0x1011,
+					  0x1021, 0x1022, 0x1023 };
+
+static const uint32_t waitid_ok[] = { P_ALL, P_PID, P_PGID };
+
+static void emit_check(struct program *p, enum syscall_check check)
+{
+	static const uint32_t anonymous[] = { MAP_ANONYMOUS };
+
+	switch (check) {
+	case CHECK_ANY:
+		emit_return(p, SECCOMP_RET_ALLOW);
+		return;
+	case CHECK_MMAP:
+		allow_values(p, 3, MAP_ANONYMOUS, anonymous, 1);
+		allow_from_stub(p);
+		break;
+	case CHECK_MADVISE:
+		allow_values(p, 2, UINT32_MAX, madvise_ok, ARRAY_SIZE(madvise_ok));
+		break;
+	case CHECK_FUTEX:
+		allow_values(p, 1, (uint32_t)FUTEX_CMD_MASK, futex_ok, ARRAY_SIZE(futex_ok));
+		break;
+	case CHECK_ARCH_PRCTL:
+		allow_values(p, 0, UINT32_MAX, arch_prctl_ok, ARRAY_SIZE(arch_prctl_ok));
+		break;
+	case CHECK_WAITID:
+		allow_values(p, 0, UINT32_MAX, waitid_ok, ARRAY_SIZE(waitid_ok));
+		break;
+	case CHECK_NONE:
+		break;
+	}
+	emit_return(p, SECCOMP_RET_USER_NOTIF);
+}
+
+/* What decides about a number: equal neighbours share their code. close(2) is the stub's, too. */
+static unsigned treatment(unsigned nr)
+{
+	const struct syscall_row *row = nr < SYSCALL_TABLE_SIZE ? &syscall_table[nr] : NULL;
+
+	if (nr == SYS_close)
+		return 1000;
+	if (!row || row->class != SYSCALL_NATIVE)
+		return 0;
+	return row->check;
+}
+
+static void emit_treatment(struct program *p, unsigned kind)
+{
+	if (kind == 1000) {
+		allow_from_stub(p);
+		emit_return(p, SECCOMP_RET_USER_NOTIF);
+	} else {
+		emit_check(p, kind);
+	}
+}
+
+struct run {
+	uint32_t start;
+	uint32_t kind;
+};
+
+/* The tree over runs [low, high); the accumulator holds the number at every inner node. */
+static void emit_tree(struct program *p, const struct run *runs, unsigned low, unsigned high)
+{
+	if (high - low == 1) {
+		emit_treatment(p, runs[low].kind);
+		return;
+	}
+	unsigned middle = (low + high) / 2;
+	emit(p, BPF_JMP | BPF_JGE | BPF_K, runs[middle].start, 0, 1);
+	unsigned jump = p->length;
+	emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
+	emit_tree(p, runs, low, middle);
+	if (jump < FILTER_MAX)
+		p->code[jump].k = p->length - jump - 1;
+	emit_tree(p, runs, middle, high);
+}
+
+unsigned filter_build(struct sock_filter *dst)
+{
+	struct run runs[SYSCALL_TABLE_SIZE];
+	struct program p = { dst, 0 };
+	unsigned count = 0;
+
+	for (uint32_t nr = 0; nr < SYSCALL_TABLE_SIZE; nr++) {
+		unsigned kind = treatment(nr);
+		if (!count || runs[count - 1].kind != kind)
+			runs[count++] = (struct run){ nr, kind };
+	}
+	load_word(&p, offsetof(struct seccomp_data, arch));
+	emit(&p, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+	emit_return(&p, SECCOMP_RET_ERRNO | ENOSYS);
+	load_word(&p, offsetof(struct seccomp_data, nr));
+	emit(&p, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
+	emit_return(&p, SECCOMP_RET_ERRNO | ENOSYS);
+	emit_tree(&p, runs, 0, count);
+	return p.length;
+}

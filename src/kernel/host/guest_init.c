@@ -1,0 +1,102 @@
+#include "kernel/host/guest_init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernel/host/filter.h"
+#include "kernel/host/jail.h"
+
+/* Child and parent share this page: the listener's number in the child, or -errno. */
+struct handshake {
+	_Atomic int done;
+	int listener;
+};
+
+static void futex_wake(struct handshake *h)
+{
+	syscall(SYS_futex, &h->done, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* Runs in the child: nothing but system calls from here on. */
+static _Noreturn void become_init(struct handshake *h)
+{
+	static struct sock_filter code[FILTER_MAX];
+	struct sock_fprog program = { .len = (unsigned short)filter_build(code), .filter = code };
+	static char name[] = "init";
+	char *const argv[] = { name, NULL };
+	char *const envp[] = { NULL };
+	const struct rlimit no_core = { 0, 0 };
+	const struct rlimit files = { 4096, 4096 }; /* for injected descriptors only */
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setrlimit(RLIMIT_CORE, &no_core);
+	setrlimit(RLIMIT_NOFILE, &files);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	jail_drop_capabilities();
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	/* Every descriptor goes; the listener will be the only one, and closes at execve. */
+	syscall(SYS_close_range, 0, ~0u, 0);
+	int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			      &program);
+	h->listener = fd < 0 ? -errno : fd;
+	atomic_store(&h->done, 1);
+	futex_wake(h);
+	if (fd >= 0)
+		execve("/x", argv, envp);
+	_exit(111);
+}
+
+/* host-syscalls-setup: clone3 futex pidfd_open pidfd_getfd (before the lock) */
+int host_guest_start(int *ret_pid, int *ret_listener)
+{
+	struct handshake *h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct clone_args args = { .flags = CLONE_NEWPID, .exit_signal = SIGCHLD };
+	int r;
+
+	if (h == MAP_FAILED)
+		return -errno;
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (pid == 0)
+		become_init(h);
+	if (pid < 0) {
+		r = -errno;
+		munmap(h, sizeof(*h));
+		return r;
+	}
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	while (!atomic_load(&h->done)) {
+		/* A dead child would leave us here: look every now and then. */
+		const struct timespec patience = { .tv_nsec = 100000000 };
+		syscall(SYS_futex, &h->done, FUTEX_WAIT, 0, &patience, NULL, 0);
+		if (!atomic_load(&h->done) && waitpid(pid, NULL, WNOHANG) == pid)
+			break;
+	}
+	r = atomic_load(&h->done) ? h->listener : -ECHILD;
+	munmap(h, sizeof(*h));
+	if (r >= 0) {
+		r = (int)syscall(SYS_pidfd_getfd, pidfd, r, 0);
+		r = r < 0 ? -errno : r;
+	}
+	close(pidfd);
+	if (r < 0)
+		return r;
+	*ret_pid = pid;
+	*ret_listener = r;
+	return 0;
+}

@@ -1,0 +1,19 @@
+/*
+ * The jail of the kernel process, in four stages, each called from one place in main.c. See jail.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+
+/* Stage 1: dies with its parent, sees an own /proc, has a private store. */
+int jail_prepare(uint64_t store_bytes, uint64_t store_inodes, int *ret_store_fd, int *ret_proc_fd);
+/* Stage 2: turns the descriptor of a mount source into a tree of its own, without the way up. */
+int jail_source(int fd, bool detached, bool read_only, int *ret_fd);
+/* Stage 3: a root with nothing but the stub. `stub_fd` is consumed. */
+int jail_enter_root(int stub_fd);
+/* For the guests' first process, too: no capability, none to regain. */
+void jail_drop_capabilities(void);
+/* Stage 4: no capabilities, no new privileges, no system call that is not needed. */
+int jail_lock(void);

@@ -1,0 +1,25 @@
+/* The seccomp listener: where guest system calls arrive and leave. seccomp_unotify(2). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct notification {
+	uint64_t id;
+	int host_tid;
+	int nr;
+	uint64_t ip;
+	uint64_t args[6];
+};
+
+/* Adopts the listener descriptor and asks for synchronous wake-ups; *ret_sync tells if it got them. */
+int host_notify_init(int fd, bool *ret_sync);
+int host_notify_fd(void);
+/* 1 = one received, 0 = none (the thread went away), -errno. Call when the descriptor is readable. */
+int host_notify_receive(struct notification *ret);
+/* Answers. 0, or -ENOENT when the thread no longer waits. */
+int host_notify_reply(uint64_t id, long result);
+int host_notify_continue(uint64_t id);
+bool host_notify_valid(uint64_t id);
+/* Installs `host_fd` at `guest_fd` in the waiting thread's table, close-on-exec. 0 or -errno. */
+int host_notify_add_fd(uint64_t id, int host_fd, int guest_fd);

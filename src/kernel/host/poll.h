@@ -1,0 +1,23 @@
+/*
+ * The host's epoll set. Every registered descriptor has a kind and a token; the loop turns them
+ * into calls. Registrations live outside the arena: they are made again after a restore.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum poll_kind { POLL_LISTENER, POLL_PIDFD, POLL_CONTROL, POLL_WATCH };
+
+struct poll_event {
+	uint8_t kind;
+	uint64_t token; /* 56 bits */
+	uint32_t events;
+};
+
+int host_poll_init(void);
+/* EPOLL* bits; EPOLLET allowed. */
+int host_poll_add(int fd, enum poll_kind kind, uint64_t token, uint32_t events);
+int host_poll_change(int fd, enum poll_kind kind, uint64_t token, uint32_t events);
+void host_poll_remove(int fd);
+/* Waits up to timeout_ns (UINT64_MAX = forever). Number of events, 0 on timeout or signal. */
+int host_poll_wait(struct poll_event *ret, int max, uint64_t timeout_ns);

@@ -1,0 +1,10 @@
+/* Host-side handles on guest processes: death notices and signals. Numbers are host tids. */
+#pragma once
+
+/* Watches for the death of a process: a POLL_PIDFD event with the pid as token. The descriptor is
+ * returned (>= 0) and given back with host_process_forget(). -ESRCH when it is gone already. */
+int host_process_watch(int host_pid);
+void host_process_forget(int pidfd);
+
+int host_signal_process(int host_pid, int sig);
+int host_signal_thread(int host_pid, int host_tid, int sig);

@@ -1,0 +1,29 @@
+/*
+ * A guest thread held by ptrace for a moment, to change what its current system call is.
+ *
+ * A thread that waits in a seccomp notification is interrupted by PTRACE_INTERRUPT with the call
+ * set to restart. Changing the saved registers then changes what restarts; cancelling the restart
+ * (orig_rax = -1) makes it return with the rax we set.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/user.h>
+
+struct tracee {
+	int tid;
+	struct user_regs_struct regs; /* as they were at the stop */
+};
+
+/*
+ * Stops the thread, which must be inside system call `nr`, about to restart. 0; -EINTR: a signal
+ * came in between, the thread goes its own way (handler, restart, death); -ESRCH: gone.
+ */
+int tracee_stop(struct tracee *t, int tid, long nr);
+/* Makes the restarted call another one; then lets go. 0 or -ESRCH. */
+int tracee_become(struct tracee *t, long nr, const uint64_t args[6]);
+/* Returns `result` from the original call; then lets go. 0 or -ESRCH. */
+int tracee_finish(struct tracee *t, long result, const uint64_t args[6]);
+/* Runs a system call in the stopped thread, which stays stopped: finish with tracee_finish(). */
+long tracee_run(struct tracee *t, long nr, const uint64_t args[6]);

@@ -1,0 +1,152 @@
+/*
+ * hotcell-kernel: wiring. Starts as pid 1 of fresh namespaces with the control channel on
+ * descriptor 3 and the stub on 4 (src/launch/), builds its jail around itself, and becomes the
+ * operating system of one sandbox until nothing is left to run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "kernel/control/control.h"
+#include "kernel/control/spawn.h"
+#include "kernel/control/stats.h"
+#include "kernel/core/arena.h"
+#include "kernel/core/clock.h"
+#include "kernel/core/dispatch.h"
+#include "kernel/core/limits.h"
+#include "kernel/core/loop.h"
+#include "kernel/core/trace.h"
+#include "kernel/fs/setup.h"
+#include "kernel/fs/vfs.h"
+#include "kernel/host/guest_init.h"
+#include "kernel/host/host_ref.h"
+#include "kernel/host/jail.h"
+#include "kernel/host/notify.h"
+#include "kernel/host/poll.h"
+#include "kernel/host/proc.h"
+#include "kernel/modules.h"
+#include "kernel/task/birth.h"
+#include "kernel/task/task_internal.h"
+#include "kernel/task/uts.h"
+#include "wire/wire.h"
+
+#define CONTROL_FD 3
+#define STUB_FD 4
+
+static void must(int r, const char *what)
+{
+	if (r < 0)
+		control_fail(r, what);
+}
+
+static void set_limits(const struct wire_config *config)
+{
+	_Static_assert(WIRE_LIMITS == LIMIT_MAX, "limits travel in the order of enum limit");
+	for (int i = 0; i < LIMIT_MAX; i++) {
+		if (config->limits[i])
+			limit_set((enum limit)i, config->limits[i]);
+	}
+}
+
+static bool is_writable_kind(uint32_t kind)
+{
+	return kind == WIRE_MOUNT_RW;
+}
+
+/* Jails the mount sources and builds the sandbox's file system over them. */
+static void build_files(const struct wire_config *config, const int *fds)
+{
+	struct fs_plan_mount mounts[ARRAY_SIZE(config->mounts)];
+	struct fs_plan plan = { .hostname = config->hostname,
+				.user = config->user,
+				.uid = config->user_uid,
+				.gid = config->user_gid,
+				.mounts = mounts };
+	const char *failed = NULL;
+	unsigned root = HOST_ROOT_STORE + 1;
+
+	for (uint32_t i = 0; i < config->mount_count; i++) {
+		const struct wire_mount *m = &config->mounts[i];
+		struct fs_plan_mount *to = &mounts[plan.mount_count++];
+		*to = (struct fs_plan_mount){ .kind = (uint8_t)m->kind,
+					      .guest = m->guest,
+					      .target = m->target };
+		if (!m->has_fd)
+			continue;
+		int tree;
+		must(jail_source(*fds++, m->detached, !is_writable_kind(m->kind), &tree), m->guest);
+		to->host_root = root;
+		must(host_root_set(root++, tree), m->guest);
+	}
+	int r = fs_setup(&plan, &failed);
+	must(r, failed ? failed : "build the file system");
+}
+
+static void start_guests(void)
+{
+	int pid, listener;
+	bool synchronous;
+	struct task *init;
+
+	must(host_guest_start(&pid, &listener), "start the guests' first process");
+	must(host_notify_init(listener, &synchronous), "seccomp listener");
+	must(host_poll_add(listener, POLL_LISTENER, 0, EPOLLIN), "seccomp listener");
+	must(birth_init_process(pid, &init), "first process");
+}
+
+static void init_core(const struct wire_config *config)
+{
+	must(arena_init(config->limits[LIMIT_ARENA_BYTES] ? config->limits[LIMIT_ARENA_BYTES]
+							   : GIB(1)),
+	     "arena");
+	must(clock_init(), "clock");
+	must(limits_init(), "limits");
+	set_limits(config);
+	must(host_poll_init(), "epoll");
+	must(dispatch_init(), "dispatch");
+	must(task_init(), "tasks");
+	must(vfs_init(), "file systems");
+	must(modules_init(), "modules");
+	must(spawn_init(config->user_uid, config->user_gid, config->user), "control");
+}
+
+int main(void)
+{
+	static struct wire_config config;
+	int fds[WIRE_FDS_MAX], store, proc;
+	uint32_t fd_count, used = 0;
+	struct timespec started, ready;
+
+	clock_gettime(CLOCK_MONOTONIC, &started);
+	if (control_init(CONTROL_FD) < 0 || control_read_config(&config, fds, &fd_count) < 0)
+		return 1;
+	for (uint32_t i = 0; i < config.mount_count; i++)
+		used += config.mounts[i].has_fd;
+	if (fd_count != used + (config.flags & WIRE_CONFIG_TRACE ? 1 : 0))
+		control_fail(EPROTO, "descriptors of CONFIG");
+
+	init_core(&config);
+	must(jail_prepare(limit_value(LIMIT_DISK_BYTES), 0, &store, &proc), "private mounts");
+	must(host_root_set(HOST_ROOT_STORE, store), "store");
+	host_proc_set_root(proc);
+	build_files(&config, fds);
+	must(uts_init(*config.hostname ? config.hostname : "hotcell"), "host name");
+	if (config.flags & WIRE_CONFIG_TRACE)
+		trace_start(fds[used]);
+
+	must(jail_enter_root(STUB_FD), "enter the jail");
+	start_guests();
+	must(jail_lock(), "lock the jail");
+	must(control_start(), "control channel");
+	clock_gettime(CLOCK_MONOTONIC, &ready);
+	uint64_t start_ns = ns_from_timespec(&ready) - ns_from_timespec(&started);
+	stats_set_start(start_ns);
+	control_send(WIRE_READY, 0, &start_ns, sizeof(start_ns));
+
+	must(loop_run(), "event loop");
+	control_finish();
+	return 0;
+}

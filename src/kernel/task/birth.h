@@ -1,0 +1,23 @@
+/*
+ * How tasks come into being: clone, fork, vfork, and the first process.
+ *
+ * The host executes the clone; the kernel must know afterwards which new tid is which child. At
+ * the notification of the clone it makes a pending record with the child's descriptor table as the
+ * parent's is at that moment. The record is bound to a tid at the child's first call, or at the
+ * parent thread's next call (the clone has returned then), whichever comes first.
+ * Threads that share everything need no record: they take it from their process.
+ */
+#pragma once
+
+struct task;
+struct process;
+
+/* The task behind a notification, bound now if it is new. NULL: gone, or out of memory. */
+struct task *task_of_notification(int host_tid);
+/* Binds the children of `t`'s own clones. */
+void birth_resolve(struct task *t);
+/* pid 1: made when the sandbox is. -ENOMEM. */
+int birth_init_process(int host_pid, struct task **ret);
+void birth_thread_gone(struct task *t);
+/* The process ends with unbound records: they wait for their orphans. */
+void birth_process_gone(struct process *p);

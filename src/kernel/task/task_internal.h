@@ -1,0 +1,32 @@
+/* Between the files of task/. */
+#pragma once
+
+#include "kernel/task/task.h"
+
+int task_init(void);
+uint64_t process_total(void); /* ever */
+struct process *process_new(int host_pid, int pid); /* charged by the clone; NULL = -ENOMEM */
+void process_free(struct process *p);		    /* never had a thread */
+struct task *task_new(struct process *p, int host_tid, int tid);
+/* Takes the thread out of everything and frees it. */
+void task_free(struct task *t);
+/* After execve: the caller becomes the leader, every other thread is gone. */
+void task_become_leader(struct task *t);
+struct task *task_find_host(int host_tid);
+struct process *process_find_host(int host_pid);
+struct list *task_orphan_clones(void);
+void process_watch(struct process *p);
+void rlimits_init(struct rlimit *limits);
+
+/* Resources go, the parent is told; the host process may still be on its way out. Idempotent. */
+void process_exit(struct process *p);
+/* The host says the process is dead. */
+void process_died(int host_pid);
+
+/* Other modules' interest in process life; weak: a module that is not linked has none. */
+void tty_fork(struct process *child, const struct process *parent) __attribute__((weak));
+void tty_setsid(struct process *p) __attribute__((weak));
+void tty_session_exit(struct process *p) __attribute__((weak));
+void sysv_process_exit(struct process *p) __attribute__((weak));
+void signalfd_kick(struct process *p) __attribute__((weak));
+void shm_process_exit(struct process *p) __attribute__((weak));

@@ -1,0 +1,200 @@
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |  \
+	 CLONE_NEWCGROUP)
+
+/* Who the sandbox is outside when root starts it: belongs to nobody, owns nothing. */
+#define DEFAULT_OUTSIDE_ID 1879048192u
+
+struct child_plan {
+	int kernel_fd, stub_fd, control_fd, go_fd;
+	bool root;
+};
+
+/* ---- the child: system calls only ---- */
+
+static _Noreturn void child_fail(int go_fd, int step)
+{
+	uint8_t code[2] = { (uint8_t)step, (uint8_t)errno };
+	(void)!write(go_fd, code, sizeof(code));
+	_exit(125);
+}
+
+static _Noreturn void run_child(const struct child_plan *p)
+{
+	static char name[] = "hotcell-kernel";
+	char *const argv[] = { name, NULL };
+	char *const envp[] = { NULL };
+	char go;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (read(p->go_fd, &go, 1) != 1)
+		_exit(125);
+	if (p->root && setgroups(0, NULL) < 0)
+		child_fail(p->go_fd, 1);
+	if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+		child_fail(p->go_fd, 2);
+	setsid();
+	/* Descriptors 0 to 2 stay what they are only for a fault message of last resort; everything
+	 * else but channel and stub closes at execve. */
+	int control = fcntl(p->control_fd, F_DUPFD_CLOEXEC, 10);
+	int stub = fcntl(p->stub_fd, F_DUPFD_CLOEXEC, 10);
+	int kernel = fcntl(p->kernel_fd, F_DUPFD_CLOEXEC, 10);
+	int go_fd = fcntl(p->go_fd, F_DUPFD_CLOEXEC, 10);
+	if (control < 0 || stub < 0 || kernel < 0 || go_fd < 0 || dup2(control, 3) < 0 ||
+	    dup2(stub, 4) < 0)
+		child_fail(p->go_fd, 3);
+	syscall(SYS_close_range, 5, ~0u, CLOSE_RANGE_CLOEXEC);
+	int null = open("/dev/null", O_RDWR);
+	if (null >= 0) {
+		dup2(null, 0);
+		dup2(null, 1);
+	}
+	syscall(SYS_execveat, kernel, "", argv, envp, AT_EMPTY_PATH);
+	child_fail(go_fd, 4);
+}
+
+/* ---- the parent ---- */
+
+static int open_program(const char *path, const char *beside, int *ret_fd, struct error *err)
+{
+	char buffer[PATH_MAX];
+
+	if (!path) {
+		ssize_t n = readlink("/proc/self/exe", buffer, sizeof(buffer) - 64);
+		if (n < 0)
+			return error_set(err, errno, "find the directory of this program");
+		buffer[n] = '\0';
+		snprintf(strrchr(buffer, '/') + 1, 64, "%s", beside);
+		path = buffer;
+	}
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*ret_fd < 0)
+		return error_set(err, errno,
+				 "open %s (it must lie beside hotcell; was the build complete?)", path);
+	return 0;
+}
+
+static int write_map(pid_t pid, const char *file, const char *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+static int write_maps(pid_t pid, const struct launch_options *o, bool root, struct error *err)
+{
+	uint32_t uid = root ? (o->uid ? o->uid : DEFAULT_OUTSIDE_ID) : (uint32_t)geteuid();
+	uint32_t gid = root ? (o->gid ? o->gid : DEFAULT_OUTSIDE_ID) : (uint32_t)getegid();
+	char line[64];
+	int r = 0;
+
+	if (!root)
+		r = write_map(pid, "setgroups", "deny");
+	snprintf(line, sizeof(line), "0 %u 1", uid);
+	if (r == 0)
+		r = write_map(pid, "uid_map", line);
+	snprintf(line, sizeof(line), "0 %u 1", gid);
+	if (r == 0)
+		r = write_map(pid, "gid_map", line);
+	if (r < 0)
+		return error_set(err, -r, "map the sandbox's user (see `hotcell doctor`)");
+	return 0;
+}
+
+/* Lets the child go on; a failing child says which step, a good one closes the socket by execve. */
+static int release(int go_fd, struct error *err)
+{
+	static const char *const steps[] = { "?", "drop groups", "become the sandbox's user",
+					     "arrange descriptors", "execute hotcell-kernel" };
+	uint8_t code[2];
+
+	if (write(go_fd, "g", 1) != 1)
+		return error_set(err, errno, "start hotcell-kernel");
+	ssize_t n = read(go_fd, code, sizeof(code));
+	if (n != (ssize_t)sizeof(code))
+		return 0;
+	return error_set(err, code[1], "%s", steps[code[0] % 5]);
+}
+
+static int explain_clone(int error, struct error *err)
+{
+	if (error == EPERM || error == ENOSPC || error == EINVAL)
+		return error_set(err, error,
+				 "create namespaces: this host or container does not allow "
+				 "unprivileged user namespaces; `hotcell doctor` tells what to change");
+	return error_set(err, error, "create namespaces");
+}
+
+int launch(const struct launch_options *options, struct launched *ret, struct error *err)
+{
+	AUTO_CLOSE int kernel_fd = -EBADF;
+	AUTO_CLOSE int stub_fd = -EBADF;
+	int channel[2], go[2], pidfd = -1, r;
+	bool root = geteuid() == 0;
+
+	r = open_program(options->kernel_path, "hotcell-kernel", &kernel_fd, err);
+	if (r == 0)
+		r = open_program(options->stub_path, "hotcell-stub", &stub_fd, err);
+	if (r < 0)
+		return r;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) < 0)
+		return error_set(err, errno, "make the control channel");
+	AUTO_CLOSE int control = channel[0];
+	AUTO_CLOSE int far_control = channel[1];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0)
+		return error_set(err, errno, "make a socket pair");
+	AUTO_CLOSE int near_go = go[0];
+	AUTO_CLOSE int far_go = go[1];
+
+	struct clone_args args = { .flags = NAMESPACES | CLONE_PIDFD,
+				   .pidfd = (uint64_t)(uintptr_t)&pidfd,
+				   .exit_signal = SIGCHLD };
+	const struct child_plan plan = { kernel_fd, stub_fd, far_control, far_go, root };
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (pid == 0)
+		run_child(&plan);
+	if (pid < 0)
+		return explain_clone(errno, err);
+	AUTO_CLOSE int own_pidfd = pidfd;
+	close(take_fd(&far_go));
+
+	r = write_maps(pid, options, root, err);
+	if (r == 0 && options->placed)
+		r = options->placed(pid, options->ctx, err);
+	if (r == 0)
+		r = release(near_go, err);
+	if (r < 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		return r;
+	}
+	ret->pid = pid;
+	ret->pidfd = take_fd(&own_pidfd);
+	ret->control_fd = take_fd(&control);
+	return 0;
+}
