@@ -105,6 +105,8 @@ struct file_ops {
 	void (*release)(struct file *f); /* last reference */
 	/* Sets flags after F_SETFL/FIONBIO; NULL = nothing special. */
 	int (*set_flags)(struct file *f, uint32_t flags);
+	/* Longest wait of read/write in ns (SO_RCVTIMEO, SO_SNDTIMEO), then -EAGAIN. 0 = no bound. */
+	uint64_t (*io_timeout)(struct file *f, bool for_write);
 	/* Extra lines for /proc/PID/fdinfo/N; returns length. */
 	ssize_t (*fdinfo)(struct file *f, char *dst, size_t capacity);
 };

@@ -34,8 +34,7 @@ void uio_skip(struct uio *u, size_t size)
 {
 	u->resid -= size;
 	while (size > 0) {
-		const struct iovec *v = u->iov ? &u->iov[u->iov_index] : &u->one;
-		size_t left = v->iov_len - u->iov_offset;
+		size_t left = u->iov[u->iov_index].iov_len - u->iov_offset;
 		if (size < left) {
 			u->iov_offset += size;
 			return;
@@ -90,6 +89,24 @@ int64_t write_limit(struct task *t, const struct file *f, uint64_t pos, uint64_t
 
 /* ---- the shared bodies ---- */
 
+/* Waits for the file to become ready, for sockets no longer than their SO_RCVTIMEO or SO_SNDTIMEO. */
+static long wait_ready(struct call *c, struct file *f, bool for_write)
+{
+	const struct file_ops *ops = file_ops(f);
+	uint64_t timeout_ns = ops->io_timeout ? ops->io_timeout(f, for_write) : 0;
+
+	if (c->timed_out)
+		return c->progress ? (long)c->progress : -EAGAIN;
+	c->partial = (long)c->progress;
+	if (timeout_ns) {
+		int err = call_set_timeout(c, timeout_ns);
+		if (err)
+			return err;
+		c->no_restart = true; /* signal(7): with a timeout set, EINTR and no restart */
+	}
+	return call_block_file(c, f, ops->waitq(f, for_write));
+}
+
 long file_read_call(struct call *c, struct file *f, struct uio *u, uint64_t *pos)
 {
 	const struct file_ops *ops = file_ops(f);
@@ -99,7 +116,7 @@ long file_read_call(struct call *c, struct file *f, struct uio *u, uint64_t *pos
 		return S_ISDIR(f->inode->mode) ? -EISDIR : -EINVAL;
 	ssize_t n = ops->read(f, u, pos);
 	if (n == FILE_WAIT_SIGNAL || (n == -EAGAIN && !(f->flags & O_NONBLOCK) && ops->waitq))
-		return call_block_file(c, f, ops->waitq(f, false));
+		return wait_ready(c, f, false);
 	if (n < 0)
 		return n;
 	if (ops->read_done) {
@@ -125,7 +142,7 @@ static long write_stream(struct call *c, struct file *f, struct uio *u)
 		ssize_t n = ops->write(f, u, NULL);
 		if (n == FILE_WAIT_SIGNAL ||
 		    (n == -EAGAIN && !(f->flags & O_NONBLOCK) && ops->waitq))
-			return call_block_file(c, f, ops->waitq(f, true));
+			return wait_ready(c, f, true);
 		if (n == -EPIPE)
 			return call_signal(c, SIGPIPE, c->progress ? (long)c->progress : -EPIPE);
 		if (n < 0)

@@ -1,0 +1,35 @@
+/*
+ * The kernel's own end of a TCP connection to a program in the sandbox: how the control side reaches
+ * a guest's listening port (ingress), with bytes carried over the control channel.
+ *
+ * A dial is an ordinary connection whose client has no file. It looks to the guest like one from
+ * 127.0.0.1. Nothing here waits: -EAGAIN, and the wait queue tells when to look again (a
+ * struct waiter of kind WAITER_CONTROL).
+ *
+ * The same end serves the other direction later: for a guest's connect() to the outside, the route
+ * decision (inet_route) will pair the guest's socket with such an end, which the control side pumps.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "kernel/core/wait.h"
+
+struct dial;
+
+/*
+ * Connects to `port` on 127.0.0.1, or ::1 when only that listens. *ret is connected, or still waits
+ * for room in the guest's backlog (dial_poll() has no EPOLLOUT yet). -ECONNREFUSED, -ENOMEM.
+ */
+int dial_open(uint16_t port, struct dial **ret);
+/* EPOLLIN, OUT, RDHUP, HUP, ERR. */
+uint32_t dial_poll(struct dial *d);
+struct waitq *dial_waitq(struct dial *d);
+/* 0 = the guest sent FIN. -EAGAIN, -ECONNRESET, ... Takes effect at once. */
+ssize_t dial_read(struct dial *d, void *dst, size_t size);
+ssize_t dial_write(struct dial *d, const void *src, size_t size);
+void dial_shutdown_write(struct dial *d);
+/* Ends the connection and frees the dial: FIN, or a reset when `abort`, or data is unread. */
+void dial_close(struct dial *d, bool abort);

@@ -1,0 +1,275 @@
+/*
+ * UDP: messages between sockets of the sandbox.
+ *
+ * A message finds its receiver by port and address, most specific first. A full queue drops it. No
+ * receiver: a connected sender gets ECONNREFUSED at its next call, as if an ICMP message had come.
+ * Multicast is delivered to every member; broadcasts have nowhere to go.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/util.h"
+#include "kernel/net/dgram.h"
+#include "kernel/net/inet/inet.h"
+#include "kernel/net/loopback.h"
+#include "kernel/task/task.h"
+
+#define UDP_MAX_V4 65507
+#define UDP_MAX_V6 65527
+
+static int check_destination(struct inet_sock *i, struct inet_name *dst)
+{
+	if (inet_is_broadcast(&dst->ip))
+		return i->sk.options & OPTION_BROADCAST ? -ENETUNREACH : -EACCES;
+	int err = inet_route(i, &dst->ip);
+	if (err)
+		return err;
+	if (inet_is_any(&dst->ip))
+		dst->ip = inet_loopback(inet_is_v4(&dst->ip) || inet_is_v4(&i->local.ip));
+	bool bound = !inet_is_any(&i->local.ip);
+	if (bound && inet_is_v4(&i->local.ip) != inet_is_v4(&dst->ip))
+		return -ENETUNREACH;
+	return 0;
+}
+
+static struct inet_name source_for(const struct inet_sock *i, const struct inet_name *dst)
+{
+	struct inet_name src = i->local;
+	if (inet_is_any(&src.ip) || inet_is_multicast(&src.ip))
+		src.ip = inet_loopback(inet_is_v4(&dst->ip));
+	return src;
+}
+
+long udp_connect(struct call *c, struct inet_sock *i, const void *addr, socklen_t size)
+{
+	struct inet_name dst;
+
+	(void)c;
+	if (((const struct sockaddr *)addr)->sa_family == AF_UNSPEC) {
+		i->state = INET_CLOSE;
+		memset(&i->remote, 0, sizeof(i->remote));
+		if (!i->bound_ip)
+			i->local.ip = inet_any(i->sk.domain == AF_INET);
+		if (!i->bound_port) {
+			inet_unbind(i);
+			i->local.port = 0;
+		}
+		return 0;
+	}
+	int err = inet_parse(i, INET_CONNECT, addr, size, &dst);
+	if (!err)
+		err = check_destination(i, &dst);
+	if (!err)
+		err = inet_autobind(i);
+	if (err)
+		return err;
+	i->local.ip = source_for(i, &dst).ip;
+	i->remote = dst;
+	i->state = INET_ESTABLISHED;
+	i->sk.shut_rd = i->sk.shut_wr = false;
+	return 0;
+}
+
+/* ---- sending ---- */
+
+static int destination(struct inet_sock *i, struct msg *m, struct inet_name *ret)
+{
+	if (!m->name_len) {
+		if (i->state != INET_ESTABLISHED)
+			return -EDESTADDRREQ;
+		*ret = i->remote;
+		return 0;
+	}
+	int err = inet_parse(i, INET_SEND, &m->name, m->name_len, ret);
+	if (err)
+		return err;
+	return ret->port ? check_destination(i, ret) : -EINVAL;
+}
+
+ssize_t udp_send(struct inet_sock *i, struct msg *m)
+{
+	struct inet_name dst, src;
+	struct dgram *d;
+	size_t size = m->u->resid;
+
+	if (m->flags & MSG_OOB)
+		return -EOPNOTSUPP;
+	int err = destination(i, m, &dst);
+	if (err)
+		return err;
+	if (size > (inet_is_v4(&dst.ip) ? UDP_MAX_V4 : UDP_MAX_V6))
+		return -EMSGSIZE;
+	if (i->sk.shut_wr)
+		return -EPIPE;
+	if (i->sk.error)
+		return socket_take_error(&i->sk);
+	err = inet_autobind(i);
+	if (err)
+		return err;
+	src = source_for(i, &dst);
+	if (m->scm.has_pktinfo) {
+		memcpy(&src.ip, m->scm.pktinfo_src, sizeof(src.ip));
+		if (!inet_is_loopback(&src.ip))
+			return -EINVAL;
+	}
+	/* The name is kept in inner form; recv shows it in the receiver's family. */
+	err = dgram_from_uio(&src, sizeof(src), m->u, &d);
+	if (err)
+		return err;
+	memcpy(d->dst, &dst.ip, sizeof(d->dst));
+	d->dst_port = dst.port;
+	dgram_stage(&i->sk, d);
+	return (ssize_t)size;
+}
+
+static bool deliver(struct inet_sock *to, struct dgram *d)
+{
+	if (to->sk.shut_rd || to->sk.rxq_bytes + d->charge > to->sk.rcvbuf)
+		return false;
+	dgram_enqueue(&to->sk, d);
+	waitq_wake(&to->sk.wq, EPOLLIN | EPOLLRDNORM);
+	return true;
+}
+
+static void deliver_to_group(const struct inet_name *dst, struct dgram *d)
+{
+	struct inet_sock *to = NULL;
+
+	while ((to = inet_next_member(to, dst))) {
+		struct dgram *copy = dgram_new(d->bytes, d->name_size, d->size);
+		if (!copy)
+			break;
+		memcpy(copy->dst, d->dst, sizeof(copy->dst));
+		memcpy(dgram_data(copy), dgram_data(d), d->size);
+		if (!deliver(to, copy))
+			dgram_free(copy);
+	}
+	dgram_free(d);
+}
+
+void udp_send_done(struct inet_sock *i, size_t count)
+{
+	struct dgram *d = dgram_unstage(&i->sk);
+	struct inet_name dst, src;
+
+	(void)count;
+	if (!d)
+		return;
+	memcpy(&dst.ip, d->dst, sizeof(dst.ip));
+	dst.port = d->dst_port;
+	memcpy(&src, d->bytes, sizeof(src));
+	i->bytes_out += d->size;
+	if (inet_is_multicast(&dst.ip)) {
+		deliver_to_group(&dst, d);
+		return;
+	}
+	struct inet_sock *to = inet_find_udp(&dst, &src);
+	if (to && deliver(to, d))
+		return;
+	dgram_free(d);
+	if (!to && (i->state == INET_ESTABLISHED || inet_option(i, IPPROTO_IP, IP_RECVERR) ||
+		    inet_option(i, IPPROTO_IPV6, IPV6_RECVERR)))
+		socket_set_error(&i->sk, ECONNREFUSED);
+}
+
+/* ---- receiving ---- */
+
+ssize_t udp_recv(struct inet_sock *i, struct msg *m)
+{
+	struct dgram *d = dgram_head(&i->sk);
+	struct inet_name src;
+
+	if (m->flags & MSG_OOB)
+		return -EOPNOTSUPP;
+	if (i->sk.error)
+		return socket_take_error(&i->sk);
+	if (!d)
+		return i->sk.shut_rd ? 0 : -EAGAIN;
+	ssize_t n = dgram_recv(&i->sk, d, m);
+	memcpy(&src, d->bytes, sizeof(src));
+	m->name_len = inet_format(i, &src, &m->name);
+	return n;
+}
+
+static void put_v4(struct inet_sock *i, struct cmsg_out *out, const struct dgram *d)
+{
+	struct in6_addr dst;
+	int ttl = 64, tos = 0;
+
+	memcpy(&dst, d->dst, sizeof(dst));
+	if (inet_option(i, IPPROTO_IP, IP_PKTINFO)) {
+		struct in_pktinfo info = { .ipi_ifindex = LO_INDEX };
+		info.ipi_addr.s_addr = inet_v4(&dst);
+		info.ipi_spec_dst.s_addr = inet_v4(&dst);
+		cmsg_put(out, IPPROTO_IP, IP_PKTINFO, &info, sizeof(info));
+	}
+	if (inet_option(i, IPPROTO_IP, IP_RECVTTL))
+		cmsg_put(out, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
+	if (inet_option(i, IPPROTO_IP, IP_RECVTOS))
+		cmsg_put(out, IPPROTO_IP, IP_TOS, &tos, 1);
+}
+
+static void put_v6(struct inet_sock *i, struct cmsg_out *out, const struct dgram *d)
+{
+	int hops = 64, class = 0;
+
+	if (inet_option(i, IPPROTO_IPV6, IPV6_RECVPKTINFO)) {
+		struct in6_pktinfo info = { .ipi6_ifindex = LO_INDEX };
+		memcpy(&info.ipi6_addr, d->dst, sizeof(info.ipi6_addr));
+		cmsg_put(out, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof(info));
+	}
+	if (inet_option(i, IPPROTO_IPV6, IPV6_RECVHOPLIMIT))
+		cmsg_put(out, IPPROTO_IPV6, IPV6_HOPLIMIT, &hops, sizeof(hops));
+	if (inet_option(i, IPPROTO_IPV6, IPV6_RECVTCLASS))
+		cmsg_put(out, IPPROTO_IPV6, IPV6_TCLASS, &class, sizeof(class));
+}
+
+void udp_recv_control(struct inet_sock *i, struct msg *m)
+{
+	struct dgram *d = dgram_head(&i->sk);
+
+	if (!d)
+		return;
+	socket_put_stamp(&i->sk, m->control, d->stamp);
+	if (i->sk.domain == AF_INET6)
+		put_v6(i, m->control, d);
+	else
+		put_v4(i, m->control, d);
+}
+
+void udp_recv_done(struct inet_sock *i, size_t count)
+{
+	struct dgram *d = dgram_head(&i->sk);
+
+	(void)count;
+	if (!d)
+		return;
+	i->bytes_in += d->size;
+	dgram_remove(&i->sk, d);
+	dgram_free(d);
+}
+
+/* ---- groups ---- */
+
+int udp_membership(struct inet_sock *i, const struct in6_addr *group, bool join)
+{
+	uint8_t at = 0;
+
+	if (!inet_is_multicast(group))
+		return -EINVAL;
+	while (at < i->group_count && !inet_same_ip(&i->groups[at], group))
+		at++;
+	if (join) {
+		if (at < i->group_count)
+			return -EADDRINUSE;
+		if (at == INET_GROUPS_MAX)
+			return -ENOBUFS;
+		i->groups[i->group_count++] = *group;
+		return 0;
+	}
+	if (at == i->group_count)
+		return -EADDRNOTAVAIL;
+	i->groups[at] = i->groups[--i->group_count];
+	return 0;
+}
