@@ -1,0 +1,60 @@
+# Entry points; Meson does the work. `make` builds, `make run` shows, `make check` tests.
+
+BUILD = build
+JOBS := $(shell nproc)
+NINJA = ninja -j $(JOBS) -C
+
+.PHONY: all run check asan coverage bench docs lint format install-build install-test clean help
+
+all: $(BUILD)/build.ninja
+	@$(NINJA) $(BUILD) --quiet
+
+$(BUILD)/build.ninja:
+	@meson setup $(BUILD) --buildtype=release >/dev/null
+
+# Installs what is missing, builds, and runs a program in a sandbox.
+run: install-build all
+	@tools/demo.sh $(BUILD)/hotcell
+
+# Builds and runs every test; the last line is "N passed, M failed".
+check: install-test all
+	@tests/run --build $(BUILD)
+
+# The same tests with address and undefined-behaviour sanitizers in hotcell and hotcell-kernel.
+asan: install-test
+	@[ -e build-asan/build.ninja ] || meson setup build-asan --buildtype=debugoptimized \
+		-Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@$(NINJA) build-asan --quiet
+	@ASAN_OPTIONS=detect_leaks=0 tests/run --build build-asan
+
+# Line coverage of the tests: build-coverage/coverage.txt
+coverage: install-test
+	@[ -e build-coverage/build.ninja ] || meson setup build-coverage --buildtype=debug \
+		-Db_coverage=true >/dev/null
+	@$(NINJA) build-coverage --quiet
+	@tests/run --build build-coverage; tools/coverage.sh build-coverage
+
+bench: install-test all
+	@bench/run --build $(BUILD)
+
+# Regenerates what is generated in docs/; a test compares.
+docs:
+	@tools/syscalls-doc
+
+lint:
+	@tools/lint
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format-14 -i
+
+install-build:
+	@tools/install.sh build
+
+install-test:
+	@tools/install.sh test
+
+clean:
+	@rm -rf build build-asan build-coverage
+
+help:
+	@sed -n 's/^# //p' Makefile

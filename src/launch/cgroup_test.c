@@ -1,0 +1,121 @@
+/* Control groups: reading the host's tables, and a real group where the host allows one. */
+#include "check.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+#include "launch/cgroup_internal.h"
+
+static const char mounts[] =
+	"22 28 0:20 / /sys rw,relatime shared:7 - sysfs sysfs rw\n"
+	"30 22 0:26 / /sys/fs/cgroup/unified rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+	"33 22 0:29 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+	"34 22 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory";
+
+static const char self[] = "12:memory:/a/b\n4:cpu,cpuacct:/docker/abc/x\n1:name=systemd:/s\n0::/u\n";
+
+TEST(mount_table)
+{
+	static struct cgroup_mount m;
+	const char *cursor = mounts;
+	CHECK(cgroup_next_mount(&cursor, "cgroup", &m));
+	CHECK_STR(m.point, "/sys/fs/cgroup/cpu,cpuacct");
+	CHECK_STR(m.root, "/docker/abc");
+	CHECK(cgroup_has_word(m.super, "cpuacct", ","));
+	CHECK(!cgroup_has_word(m.super, "cpua", ","));
+	CHECK(cgroup_next_mount(&cursor, "cgroup", &m));
+	CHECK_STR(m.point, "/sys/fs/cgroup/memory");
+	CHECK(!cgroup_next_mount(&cursor, "cgroup", &m));
+	cursor = mounts;
+	CHECK(cgroup_next_mount(&cursor, "cgroup2", &m));
+	CHECK_STR(m.super, "rw,nsdelegate");
+}
+
+TEST(own_paths)
+{
+	char path[256];
+	CHECK(cgroup_own_path(self, "memory", path, sizeof(path)));
+	CHECK_STR(path, "/a/b");
+	CHECK(cgroup_own_path(self, "cpuacct", path, sizeof(path)));
+	CHECK_STR(path, "/docker/abc/x");
+	CHECK(cgroup_own_path(self, "", path, sizeof(path)));
+	CHECK_STR(path, "/u");
+	CHECK(!cgroup_own_path(self, "pids", path, sizeof(path)));
+	CHECK_STR(cgroup_relative("/docker/abc/x", "/docker/abc"), "/x");
+	CHECK_STR(cgroup_relative("/a", "/"), "/a");
+	CHECK(!cgroup_relative("/docker/abcd", "/docker/abc"));
+}
+
+static struct cgroup_host host;
+
+static bool have(enum cgroup_controller c)
+{
+	cgroup_probe(&host);
+	return host.usable & CGROUP_BIT(c);
+}
+
+TEST(a_child_is_born_in_the_group)
+{
+	struct cgroup_limits limits = { .memory_bytes = 64 << 20, .pids = 50, .cpu_milli = 500 };
+	struct cgroup cg;
+	struct error err;
+	char text[4096];
+	if (!have(CGROUP_MEMORY) || !(host.version & 1))
+		SKIP("no version 1 memory controller for this user");
+	CHECK_EQ(cgroup_create(&cg, &host, CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS),
+			       &limits, &err), 0);
+	CHECK_EQ(cgroup_enter(&cg, &err), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		static char touched[8 << 20];
+		memset(touched, 1, sizeof(touched));
+		bool inside = io_read_file(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) > 0 &&
+			      strstr(text, cg.name);
+		_exit(inside ? 0 : 1);
+	}
+	cgroup_leave(&cg);
+	int status;
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	CHECK(io_read_file(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) > 0);
+	CHECK(!strstr(text, cg.name));
+	struct cgroup_usage usage;
+	cgroup_read(&cg, &usage);
+	CHECK(usage.has_memory);
+	CHECK(usage.memory_peak_bytes >= 8 << 20);
+	CHECK(usage.memory_peak_bytes < 64 << 20);
+	CHECK_EQ(usage.oom_kills, 0);
+	char path[CGROUP_PATH_MAX + 128];
+	snprintf(path, sizeof(path), "%s/%s", cg.members[0].hierarchy->parent, cg.name);
+	cgroup_remove(&cg);
+	CHECK_ERRNO(access(path, F_OK), ENOENT);
+}
+
+TEST(too_much_memory_is_an_oom_kill)
+{
+	struct cgroup_limits limits = { .memory_bytes = 16 << 20 };
+	struct cgroup cg;
+	struct error err;
+	if (!have(CGROUP_MEMORY) || !(host.version & 1))
+		SKIP("no version 1 memory controller for this user");
+	CHECK_EQ(cgroup_create(&cg, &host, CGROUP_BIT(CGROUP_MEMORY), &limits, &err), 0);
+	CHECK_EQ(cgroup_enter(&cg, &err), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		volatile char *p = malloc(64 << 20);
+		for (size_t i = 0; i < 64 << 20; i += 4096)
+			p[i] = 1;
+		_exit(0);
+	}
+	cgroup_leave(&cg);
+	int status;
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	struct cgroup_usage usage;
+	cgroup_read(&cg, &usage);
+	CHECK(usage.oom_kills >= 1);
+	cgroup_remove(&cg);
+}
+
+CHECK_MAIN()
