@@ -97,7 +97,7 @@ static int try_children(char *text)
 	end_sleeper(pid);
 	if (n < 0)
 		return (int)n;
-	return atoi(list) == pid ? 0 : -EIO;
+	return strtol(list, NULL, 10) == pid ? 0 : -EIO;
 }
 
 static int try_pidfd(char *text)
@@ -122,7 +122,7 @@ static int yama_scope(void)
 	char text[16];
 	if (io_read_file(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)) <= 0)
 		return -1;
-	return atoi(text);
+	return (int)strtol(text, NULL, 10);
 }
 
 static void report_access(struct probe_result *r, int e)

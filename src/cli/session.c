@@ -76,8 +76,13 @@ static void on_error(struct session *s, struct wire_in *in)
 		return; /* a signal or resize that came too late */
 	o->status = spawn_error_status(code);
 	o->kind = o->status == STATUS_FAILED ? OUTCOME_FAILED : OUTCOME_NOT_RUN;
-	const char *text = message[0] ? message : strerror((int)code);
-	snprintf(o->reason, sizeof(o->reason), "%.200s: %.250s", s->options->command[0], text);
+	const char *command = s->options->command[0];
+	snprintf(o->reason, sizeof(o->reason), "%.250s: %.100s", command,
+		 code == ENOENT && !strchr(command, '/') ? "command not found" : strerror((int)code));
+	if (message[0] && strcmp(message, command) != 0) {
+		size_t length = strlen(o->reason);
+		snprintf(o->reason + length, sizeof(o->reason) - length, " (%s)", message);
+	}
 	s->died = true;
 }
 

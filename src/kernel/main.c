@@ -29,7 +29,7 @@
 #include "kernel/host/proc.h"
 #include "kernel/modules.h"
 #include "kernel/task/birth.h"
-#include "kernel/task/task_internal.h"
+#include "kernel/task/life.h"
 #include "kernel/task/uts.h"
 #include "wire/wire.h"
 

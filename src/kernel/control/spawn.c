@@ -30,7 +30,7 @@
 #include "kernel/fs/vfs.h"
 #include "kernel/host/channel_host.h"
 #include "kernel/host/host_ref.h"
-#include "kernel/task/task_internal.h"
+#include "kernel/task/life.h"
 #include "wire/wire.h"
 
 #define SPAWNS_MAX 4096

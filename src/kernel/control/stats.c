@@ -6,7 +6,7 @@
 #include "kernel/core/dispatch.h"
 #include "kernel/core/limits.h"
 #include "kernel/host/channel_host.h"
-#include "kernel/task/task_internal.h"
+#include "kernel/task/life.h"
 #include "wire/wire.h"
 
 static uint64_t start_ns;

@@ -25,7 +25,7 @@
 #include "kernel/host/notify.h"
 #include "kernel/task/birth.h"
 #include "kernel/task/stub_calls.h"
-#include "kernel/task/task_internal.h"
+#include "kernel/task/life.h"
 
 #define REPLAY_AGE 64
 

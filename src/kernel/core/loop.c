@@ -16,7 +16,7 @@
 #include "kernel/host/notify.h"
 #include "kernel/host/poll.h"
 #include "kernel/host/watch.h"
-#include "kernel/task/task_internal.h"
+#include "kernel/task/life.h"
 
 #define EVENTS_MAX 64
 

@@ -12,7 +12,7 @@
 #include "kernel/fs/vfs.h"
 #include "kernel/host/proc.h"
 #include "kernel/task/task.h"
-#include "kernel/task/task_internal.h"
+#include "kernel/task/life.h"
 
 /* A clone whose child has not been seen. */
 struct pending_clone {

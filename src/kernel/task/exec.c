@@ -41,7 +41,7 @@
 #include "kernel/host/random.h"
 #include "kernel/mm/mmap.h"
 #include "kernel/task/elf.h"
-#include "kernel/task/task_internal.h"
+#include "kernel/task/life.h"
 
 #define SCRIPT_DEPTH_MAX 5
 #define SCRIPT_LINE_MAX 256

@@ -1,7 +1,7 @@
 /* exit and exit_group: the kernel's half first, then the host ends the thread or process. */
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/limits.h"
-#include "kernel/task/task_internal.h"
+#include "kernel/task/life.h"
 
 long sys_exit(struct call *c)
 {

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "kernel/abi/syscalls.h"
-#include "kernel/task/task_internal.h"
+#include "kernel/task/life.h"
 
 long sys_setsid(struct call *c)
 {

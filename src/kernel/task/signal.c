@@ -11,7 +11,7 @@
 #include "kernel/abi/syscalls.h"
 #include "kernel/host/proc.h"
 #include "kernel/host/process.h"
-#include "kernel/task/task_internal.h"
+#include "kernel/task/life.h"
 
 int signal_task(struct task *t, int sig)
 {

@@ -19,7 +19,7 @@
 #include "kernel/host/process.h"
 #include "kernel/task/birth.h"
 #include "kernel/task/exec.h"
-#include "kernel/task/task_internal.h"
+#include "kernel/task/life.h"
 
 #define HASH_SIZE 256
 

@@ -1,4 +1,4 @@
-/* Between the files of task/. */
+/* Birth and death of tasks and processes, for those who serve them: control, dispatch, the loop. */
 #pragma once
 
 #include "kernel/task/task.h"
