@@ -65,20 +65,34 @@ void tty_open_acquire(struct tty *t, struct process *p, const struct file *file)
 		tty_acquire(t, p);
 }
 
+/* To the group, but not to `except`: it is about to exit and must not die of the signal. */
+static void signal_others(int pgid, int sig, const struct process *except)
+{
+	struct process *p;
+
+	list_for_each(p, process_list(), all_link) {
+		if (p->pgid == pgid && p != except && p->state == PROCESS_ALIVE)
+			signal_process(p, sig);
+	}
+}
+
 /* The leader lets go: the foreground group is told, nobody of the session keeps the terminal. */
 static void leader_lets_go(struct process *p, bool exiting)
 {
 	struct tty *t = p->ctty;
 
 	if (t) {
-		tty_signal_foreground(t, SIGHUP);
-		if (!exiting)
+		if (exiting) {
+			signal_others(t->pgrp, SIGHUP, p);
+		} else {
+			tty_signal_foreground(t, SIGHUP);
 			tty_signal_foreground(t, SIGCONT);
+		}
 		t->session = t->pgrp = 0;
 		waitq_wake(&t->slave_waitq, 0);
 	} else if (exiting && p->tty_old_pgrp > 0) {
-		signal_pgrp(p->tty_old_pgrp, SIGHUP);
-		signal_pgrp(p->tty_old_pgrp, SIGCONT);
+		signal_others(p->tty_old_pgrp, SIGHUP, p);
+		signal_others(p->tty_old_pgrp, SIGCONT, p);
 	}
 	p->tty_old_pgrp = 0;
 	tty_clear_session(p->sid);
