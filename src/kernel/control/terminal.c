@@ -19,6 +19,7 @@ struct terminal {
 	uint32_t unacknowledged;
 	char *input; /* not yet taken by the line discipline */
 	uint32_t input_size;
+	bool pumping; /* giving input away wakes the queue we wait on */
 };
 
 static void pump_output(struct terminal *t, bool all)
@@ -39,12 +40,16 @@ static void pump_input(struct terminal *t)
 {
 	size_t taken = 0;
 
+	if (t->pumping)
+		return;
+	t->pumping = true;
 	while (taken < t->input_size) {
 		size_t n = tty_control_input(t->tty, t->input + taken, t->input_size - taken);
 		if (!n)
 			break;
 		taken += n;
 	}
+	t->pumping = false;
 	t->input_size -= (uint32_t)taken;
 	memmove(t->input, t->input + taken, t->input_size);
 	if (!t->input_size) {
