@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/user.h"
@@ -52,6 +53,9 @@ static int end_init(struct call *c, struct end *e, struct file *f, uint64_t offs
 			return pipe_of(f) ? -ESPIPE : -EINVAL;
 		return 0;
 	}
+	/* The position of a passed file is the host's: other processes move it. */
+	if (f->ops == FOPS_PASSED)
+		file_ops(f)->lseek(f, 0, SEEK_CUR);
 	e->at = f->pos;
 	if (e->own_offset && user_read_u64(c->task, &e->at, e->offset) < 0)
 		return -EFAULT;
@@ -71,6 +75,8 @@ static int end_finish(struct call *c, struct end *e)
 	if (e->own_offset)
 		return user_write_u64(c->task, e->offset, e->at);
 	e->file->pos = e->at;
+	if (e->file->ops == FOPS_PASSED)
+		file_ops(e->file)->lseek(e->file, (int64_t)e->at, SEEK_SET);
 	return 0;
 }
 

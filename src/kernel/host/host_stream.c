@@ -34,7 +34,7 @@ int host_stream_examine(struct host_ref *ref, struct host_stream *ret)
 		return -errno;
 	*ret = (struct host_stream){
 		.mode = st.st_mode & S_IFMT,
-		.flags = (uint32_t)flags & O_ACCMODE,
+		.flags = (uint32_t)flags & (O_ACCMODE | O_APPEND),
 		.nonblocking = flags & O_NONBLOCK,
 		.nowait = S_ISFIFO(st.st_mode),
 	};

@@ -14,7 +14,7 @@
 /* How to use a passed descriptor; found out once. */
 struct host_stream {
 	uint32_t mode;	  /* S_IFMT type */
-	uint32_t flags;	  /* O_ACCMODE of the description */
+	uint32_t flags;	  /* O_ACCMODE and O_APPEND of the description */
 	bool nonblocking; /* the description has O_NONBLOCK */
 	bool nowait;	  /* RWF_NOWAIT works */
 };

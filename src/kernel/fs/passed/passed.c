@@ -246,9 +246,11 @@ static int inode_open(struct call *c, struct inode *inode, struct file *file)
 {
 	struct passed *p = inode->priv;
 
-	if (p->stream.flags == O_WRONLY && file_readable(file))
+	uint32_t access = p->stream.flags & O_ACCMODE;
+
+	if (access == O_WRONLY && file_readable(file))
 		return -EACCES;
-	if (p->stream.flags == O_RDONLY && file_writable(file))
+	if (access == O_RDONLY && file_writable(file))
 		return -EACCES;
 	file->ops = FOPS_PASSED;
 	file->stream = !is_regular(p);
