@@ -54,6 +54,15 @@ static bool is_regular(const struct passed *p)
 	return S_ISREG(p->stream.mode);
 }
 
+/*
+ * The descriptor's own file uses the shared position. A file opened again (/dev/stdout) has a
+ * position of its own, as has a call that names one (pread).
+ */
+static bool is_positioned(const struct file *f, const uint64_t *pos)
+{
+	return is_regular(passed_of(f)) && pos && (pos != &f->pos || f->priv);
+}
+
 /* ---- reading ---- */
 
 static ssize_t read_positioned(struct passed *p, struct uio *u, uint64_t *pos)
@@ -86,7 +95,7 @@ static ssize_t file_read(struct file *f, struct uio *u, uint64_t *pos)
 {
 	struct passed *p = passed_of(f);
 
-	if (is_regular(p) && pos && pos != &f->pos)
+	if (is_positioned(f, pos))
 		return read_positioned(p, u, pos);
 	if (u->resid == 0)
 		return 0;
@@ -117,11 +126,14 @@ static ssize_t write_some(struct file *f, struct uio *u, uint64_t *pos)
 {
 	struct passed *p = passed_of(f);
 	char *scratch = scratch_buffer();
-	bool positioned = is_regular(p) && pos && pos != &f->pos;
+	struct stat st;
+	bool positioned = is_positioned(f, pos);
 	ssize_t got = uio_get(u, scratch, MIN(u->resid, (size_t)SCRATCH_SIZE));
 
 	if (got <= 0)
 		return got;
+	if (positioned && (f->flags & O_APPEND) && host_fstat(&p->ref, &st) == 0)
+		*pos = (uint64_t)st.st_size;
 	ssize_t n = positioned ? host_pwrite(&p->ref, scratch, (size_t)got, *pos) :
 				 host_stream_write(&p->ref, &p->stream, scratch, (size_t)got);
 	if (n < got)
@@ -181,12 +193,39 @@ static long file_ioctl(struct call *c, struct file *f, uint32_t cmd, uint64_t ar
 	return user_write_u32(c->task, uaddr(arg), (uint32_t)MIN(total, (size_t)INT32_MAX));
 }
 
+/* A position of its own: everything but the current one is the host's to tell. */
+static int64_t seek_own(struct file *f, int64_t offset, int whence)
+{
+	struct passed *p = passed_of(f);
+	struct stat st;
+	int64_t base = 0;
+
+	if (whence == SEEK_DATA || whence == SEEK_HOLE)
+		return -EINVAL; /* would move the shared position */
+	if (whence == SEEK_CUR)
+		base = (int64_t)f->pos;
+	if (whence == SEEK_END) {
+		int err = host_fstat(&p->ref, &st);
+		if (err < 0)
+			return err;
+		base = st.st_size;
+	}
+	if (__builtin_add_overflow(base, offset, &base))
+		return -EOVERFLOW;
+	if (base < 0)
+		return -EINVAL;
+	f->pos = (uint64_t)base;
+	return base;
+}
+
 static int64_t file_lseek(struct file *f, int64_t offset, int whence)
 {
 	struct passed *p = passed_of(f);
 
 	if (!is_regular(p))
 		return -ESPIPE;
+	if (f->priv)
+		return seek_own(f, offset, whence);
 	/* Undelivered bytes were read past the position that the guest knows. */
 	if (p->stash && whence == SEEK_CUR)
 		offset -= (int64_t)(p->stash_size - p->stash_used);
@@ -254,6 +293,7 @@ static int inode_open(struct call *c, struct inode *inode, struct file *file)
 		return -EACCES;
 	file->ops = FOPS_PASSED;
 	file->stream = !is_regular(p);
+	file->priv = p; /* opened again: see is_positioned() */
 	return 0;
 }
 
