@@ -74,14 +74,16 @@ static void on_error(struct session *s, struct wire_in *in)
 	}
 	if (s->spawned)
 		return; /* a signal or resize that came too late */
-	o->status = spawn_error_status(code);
-	o->kind = o->status == STATUS_FAILED ? OUTCOME_FAILED : OUTCOME_NOT_RUN;
 	const char *command = s->options->command[0];
-	snprintf(o->reason, sizeof(o->reason), "%.250s: %.100s", command,
-		 code == ENOENT && !strchr(command, '/') ? "command not found" : strerror((int)code));
 	if (message[0] && strcmp(message, command) != 0) {
-		size_t length = strlen(o->reason);
-		snprintf(o->reason + length, sizeof(o->reason) - length, " (%s)", message);
+		/* Not about the program: its user, its directory, resources. */
+		snprintf(o->reason, sizeof(o->reason), "%.350s: %.100s", message, strerror((int)code));
+	} else {
+		o->status = spawn_error_status(code);
+		o->kind = o->status == STATUS_FAILED ? OUTCOME_FAILED : OUTCOME_NOT_RUN;
+		bool looked_up = code == ENOENT && !strchr(command, '/');
+		snprintf(o->reason, sizeof(o->reason), "%.350s: %.100s", command,
+			 looked_up ? "command not found" : strerror((int)code));
 	}
 	s->died = true;
 }

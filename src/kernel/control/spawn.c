@@ -37,10 +37,14 @@
 
 enum spawn_state { SPAWN_QUEUED, SPAWN_ORDERED, SPAWN_FETCHED, SPAWN_RUNNING };
 
+/* What a failure is about. */
+enum spawn_step { STEP_PROGRAM, STEP_USER, STEP_CWD };
+
 struct spawn {
 	struct list link;
 	uint32_t request;
 	uint8_t state;
+	uint8_t step; /* what is being done: enum spawn_step */
 	bool main;
 	bool failed;
 	int guest_pid;
@@ -234,6 +238,21 @@ void spawn_reaped(int guest_pid, int status)
 		sandbox_end(SANDBOX_ENDED, "");
 }
 
+/* About the program: the path alone. About something else: a sentence, "user joe". */
+static void report_failure(const struct spawn *s, int error)
+{
+	char message[300];
+
+	if (s->step == STEP_PROGRAM) {
+		control_error(s->request, error, s->path);
+		return;
+	}
+	snprintf(message, sizeof(message), "%s %.200s",
+		 s->step == STEP_USER ? "user" : "working directory",
+		 s->step == STEP_USER ? s->user : s->cwd);
+	control_error(s->request, error, message);
+}
+
 void spawn_failed(uint32_t request, int error)
 {
 	struct spawn *s = find(request);
@@ -241,7 +260,7 @@ void spawn_failed(uint32_t request, int error)
 	if (!s || s->state == SPAWN_RUNNING || s->failed)
 		return;
 	s->failed = true;
-	control_error(request, error > 0 && error < 4096 ? error : EIO, s->path);
+	report_failure(s, error > 0 && error < 4096 ? error : EIO);
 	/* Without a child there is nothing to reap. */
 	if (!s->guest_pid) {
 		bool ends = s->main;
@@ -297,8 +316,9 @@ static int set_identity(struct task *t, struct spawn *s)
 {
 	struct user u;
 	struct path cwd;
-	int r = user_resolve(t, s->user, state->default_user, &u);
 
+	s->step = STEP_USER;
+	int r = user_resolve(t, s->user, state->default_user, &u);
 	if (r < 0)
 		return r;
 	struct cred *c = user_cred(t, &u);
@@ -313,6 +333,7 @@ static int set_identity(struct task *t, struct spawn *s)
 	t->cred = c;
 	fs_context_put(t->fs);
 	t->fs = fs;
+	s->step = STEP_CWD;
 	r = path_lookup(t, AT_FDCWD, *s->cwd ? s->cwd : u.home, LOOKUP_FOLLOW | LOOKUP_DIRECTORY,
 			&cwd);
 	if (r < 0 && !*s->cwd)
@@ -321,6 +342,7 @@ static int set_identity(struct task *t, struct spawn *s)
 		return r;
 	path_put(&fs->cwd);
 	fs->cwd = cwd;
+	s->step = STEP_PROGRAM;
 	return 0;
 }
 
