@@ -168,16 +168,11 @@ int uio_user_vec(struct uio *u, struct task *t, struct uaddr iov, uint64_t count
 	return 0;
 }
 
-static const struct iovec *piece(const struct uio *u, uint32_t index)
-{
-	return u->iov ? &u->iov[index] : &u->one;
-}
-
 static void advance(struct uio *u, size_t size)
 {
 	u->resid -= size;
 	while (size) {
-		size_t left = piece(u, u->iov_index)->iov_len - u->iov_offset;
+		size_t left = uio_piece(u, u->iov_index)->iov_len - u->iov_offset;
 		if (size < left) {
 			u->iov_offset += size;
 			return;
@@ -198,7 +193,7 @@ void uio_rewind(struct uio *u, size_t size)
 		}
 		size -= u->iov_offset;
 		u->iov_index--;
-		u->iov_offset = piece(u, u->iov_index)->iov_len;
+		u->iov_offset = uio_piece(u, u->iov_index)->iov_len;
 	}
 }
 
@@ -209,7 +204,7 @@ static size_t gather(const struct uio *u, size_t size, struct iovec *out, unsign
 	unsigned count = 0;
 
 	for (uint32_t i = u->iov_index; i < u->iov_count && total < size && count < 64; i++) {
-		const struct iovec *v = piece(u, i);
+		const struct iovec *v = uio_piece(u, i);
 		size_t n = MIN(v->iov_len - offset, size - total);
 		if (n) {
 			out[count].iov_base = (char *)v->iov_base + offset;

@@ -51,6 +51,12 @@ struct uio {
 	struct iovec one;
 };
 
+/* The piece number `index`: a single buffer has no vector. */
+static inline const struct iovec *uio_piece(const struct uio *u, uint32_t index)
+{
+	return u->iov ? &u->iov[index] : &u->one;
+}
+
 void uio_user(struct uio *u, struct task *t, struct uaddr buf, size_t size);
 /* Copies and checks an iovec array: -EFAULT, -EINVAL (count, lengths over SSIZE_MAX). */
 int uio_user_vec(struct uio *u, struct task *t, struct uaddr iov, uint64_t count);

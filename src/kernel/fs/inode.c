@@ -12,6 +12,7 @@
 #include "kernel/core/clock.h"
 #include "kernel/fs/locks.h"
 #include "kernel/fs/notify.h"
+#include "kernel/fs/pipe/pipe.h"
 #include "kernel/fs/vfs_internal.h"
 
 struct vfs_state *vfs;
@@ -81,6 +82,8 @@ void inode_put(struct inode *inode)
 		notify_inode_gone(inode);
 	if (inode->locks)
 		locks_inode_gone(inode);
+	if (S_ISFIFO(inode->mode) && inode->object)
+		fifo_inode_evict(inode);
 	if (inode_ops(inode)->evict)
 		inode_ops(inode)->evict(inode);
 	list_del(&inode->list_link);

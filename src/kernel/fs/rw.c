@@ -34,7 +34,7 @@ void uio_skip(struct uio *u, size_t size)
 {
 	u->resid -= size;
 	while (size > 0) {
-		size_t left = u->iov[u->iov_index].iov_len - u->iov_offset;
+		size_t left = uio_piece(u, u->iov_index)->iov_len - u->iov_offset;
 		if (size < left) {
 			u->iov_offset += size;
 			return;

@@ -1,6 +1,138 @@
+/*
+ * The kernel process's own seccomp filter: what its sources say they need (the "host-syscalls:"
+ * comments, collected at build time into jail_syscalls.inc) and nothing else. Where it counts the
+ * arguments are checked as well.
+ *
+ * Anything else is not executed: the process gets SIGSYS, tells its parent which call it was, and
+ * ends, and the sandbox with it. Somebody who took this process over gets no second try.
+ */
 #include "kernel/host/jail_filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "kernel/control/control.h"
+
+/* The address sanitizer's runtime is not ours; a build with it is for tests, not for guests. */
+#if defined(__SANITIZE_ADDRESS__)
+#define INSTRUMENTED 1
+#else
+#define INSTRUMENTED 0
+#endif
+
+static const uint16_t allowed[] = {
+#define JAIL_SYSCALL(name) SYS_##name,
+#include "jail_syscalls.inc"
+#undef JAIL_SYSCALL
+	/* libc's own: a handler's return, and the stack protector's last words. */
+	SYS_rt_sigreturn,
+	SYS_restart_syscall,
+#if INSTRUMENTED
+	SYS_munmap,	SYS_mprotect, SYS_futex,      SYS_gettid,  SYS_getpid,	SYS_sigaltstack,
+	SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_sched_yield, SYS_prctl, SYS_readlink, SYS_exit,
+	SYS_mremap,	SYS_clone,    SYS_mmap, SYS_brk, SYS_writev, SYS_set_robust_list,
+#endif
+};
+
+/* Arguments that count, per call: argument index and the values it may have. */
+static const uint32_t ioctl_ok[] = { SECCOMP_IOCTL_NOTIF_RECV,	   SECCOMP_IOCTL_NOTIF_SEND,
+				     SECCOMP_IOCTL_NOTIF_ID_VALID, SECCOMP_IOCTL_NOTIF_ADDFD,
+				     FIONREAD };
+static const uint32_t ptrace_ok[] = { PTRACE_SEIZE,   PTRACE_INTERRUPT, PTRACE_GETREGS,
+				      PTRACE_SETREGS, PTRACE_SYSCALL,	PTRACE_DETACH };
+
+static const struct {
+	uint16_t nr;
+	uint8_t arg;
+	uint8_t count;
+	const uint32_t *values;
+} checks[] = {
+	{ SYS_ioctl, 1, ARRAY_SIZE(ioctl_ok), ioctl_ok },
+	{ SYS_ptrace, 0, ARRAY_SIZE(ptrace_ok), ptrace_ok },
+};
+
+struct program {
+	struct sock_filter code[512];
+	unsigned length;
+};
+
+static void emit(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
+{
+	if (p->length < ARRAY_SIZE(p->code))
+		p->code[p->length++] = (struct sock_filter){ code, jt, jf, k };
+}
+
+static void emit_allow(struct program *p, unsigned nr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		if (checks[i].nr != nr)
+			continue;
+		uint8_t count = checks[i].count;
+		/* Skipped as a whole when the number differs. */
+		emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, (uint8_t)(count + 3));
+		emit(p, BPF_LD | BPF_W | BPF_ABS,
+		     (uint32_t)offsetof(struct seccomp_data, args) + 8u * checks[i].arg, 0, 0);
+		for (uint8_t v = 0; v < count; v++)
+			emit(p, BPF_JMP | BPF_JEQ | BPF_K, checks[i].values[v],
+			     (uint8_t)(count - v), 0);
+		emit(p, BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
+		emit(p, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+		return;
+	}
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1);
+	emit(p, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+}
+
+static void build(struct program *p)
+{
+	/* The calls of every turn first: the list is walked in order. */
+	static const uint16_t first[] = { SYS_ioctl, SYS_epoll_wait, SYS_process_vm_readv,
+					  SYS_process_vm_writev };
+
+	emit(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+	emit(p, BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
+	emit(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
+		emit_allow(p, first[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
+		emit_allow(p, allowed[i]);
+	emit(p, BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
+}
+
+static void refused(int sig, siginfo_t *info, void *context)
+{
+	char what[64];
+
+	(void)sig;
+	(void)context;
+	snprintf(what, sizeof(what), "kernel fault: system call %d is not in the jail's list",
+		 info->si_syscall);
+	control_fail(EPERM, what);
+}
 
 int jail_filter_install(void)
 {
-	return 0;
+	static struct program p;
+	struct sigaction action = { .sa_sigaction = refused, .sa_flags = SA_SIGINFO };
+
+	build(&p);
+	if (sigaction(SIGSYS, &action, NULL) < 0)
+		return -errno;
+	struct sock_fprog prog = { (unsigned short)p.length, p.code };
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0 ? -errno : 0;
 }

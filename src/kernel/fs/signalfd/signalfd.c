@@ -212,9 +212,9 @@ static struct iovec first_piece(const struct uio *u)
 {
 	uint32_t i = u->iov_index;
 
-	while (i + 1 < u->iov_count && !u->iov[i].iov_len)
+	while (i + 1 < u->iov_count && !uio_piece(u, i)->iov_len)
 		i++;
-	return u->iov[i];
+	return *uio_piece(u, i);
 }
 
 static ssize_t signalfd_read(struct file *f, struct uio *u, uint64_t *pos)
