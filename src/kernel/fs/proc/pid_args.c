@@ -65,8 +65,6 @@ int proc_pid_comm_write(const struct proc_ctx *x, const char *text, size_t size)
 	if (!x->task || (x->reader && x->reader->proc != x->proc))
 		return -EINVAL;
 	size_t length = strnlen(text, MIN(size, (size_t)TASK_COMM_LEN - 1));
-	if (length && text[length - 1] == '\n')
-		length--;
 	memset(x->task->comm, 0, TASK_COMM_LEN);
 	memcpy(x->task->comm, text, length);
 	return 0;
