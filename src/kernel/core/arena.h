@@ -66,6 +66,7 @@ enum arena_root {
 	ROOT_SOCKET,
 	ROOT_UTS,
 	ROOT_MM_NAMES,
+	ROOT_FAMILY,
 	ROOT_MAX,
 };
 void *arena_root(enum arena_root id, size_t size);

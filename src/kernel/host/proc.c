@@ -4,7 +4,7 @@
  * Names are ours ("stat", "status", ...), never the guest's; still every open is confined with
  * openat2 so that no magic link can lead out of the proc mount.
  *
- * host-syscalls: openat2 openat read write close
+ * host-syscalls: openat2 openat read write close getdents64
  */
 #include "kernel/host/proc.h"
 
@@ -184,6 +184,43 @@ int host_proc_ids(int host_tid, int *ret_tgid, int *ret_ppid, int *ret_ns_tid, i
 	*ret_ns_tid = values[2];
 	*ret_ns_tgid = values[3];
 	return 0;
+}
+
+int host_proc_threads(int host_pid, int *tids, int max)
+{
+	char buffer[4096] __attribute__((aligned(8)));
+	int count = 0;
+	long n;
+	int fd = open_entry(host_pid, "task", O_RDONLY | O_DIRECTORY);
+
+	if (fd < 0)
+		return fd;
+	while (count < max && (n = syscall(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0) {
+		for (long at = 0; at < n && count < max; ) {
+			/* struct linux_dirent64: inode, offset, record length, type, name */
+			uint16_t length;
+			memcpy(&length, buffer + at + 16, sizeof(length));
+			const char *name = buffer + at + 19;
+			int tid = *name >= '0' && *name <= '9' ? last_number(name) : 0;
+			if (tid > 0)
+				tids[count++] = tid;
+			at += length;
+		}
+	}
+	close(fd);
+	return count;
+}
+
+char host_proc_state(int host_tid)
+{
+	char text[256];
+	ssize_t n = host_proc_read(host_tid, "stat", text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	const char *end = strrchr(text, ')'); /* the name may contain anything */
+	return end && end[1] == ' ' ? end[2] : 0;
 }
 
 int host_proc_children(int host_tgid, int host_tid, int *pids, int max)

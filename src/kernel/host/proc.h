@@ -38,5 +38,11 @@ int host_proc_write(int host_tid, const char *name, const char *src, size_t size
  */
 int host_proc_ids(int host_tid, int *ret_tgid, int *ret_ppid, int *ret_ns_tid, int *ret_ns_tgid);
 
+/* The threads of a process, as the host lists them. Returns how many were stored or -errno. */
+int host_proc_threads(int host_pid, int *tids, int max);
+
+/* The state letter of a task ('R', 'S', 'Z', ...); 0 when it is gone. */
+char host_proc_state(int host_tid);
+
 /* Children made by one thread. Returns how many were stored (at most `max`) or -errno. */
 int host_proc_children(int host_tgid, int host_tid, int *pids, int max);

@@ -128,6 +128,11 @@ static struct process *child_process(struct pending_clone *p, int host_pid, int 
 	child->env_start = parent->env_start;
 	child->env_end = parent->env_end;
 	child->personality = parent->personality;
+	child->oom_score_adj = parent->oom_score_adj;
+	if (parent->script_args)
+		child->script_args = kmemdup0(parent->script_args, parent->script_args_size);
+	if (child->script_args)
+		child->script_args_size = parent->script_args_size;
 	memcpy(child->aux, parent->aux, sizeof(child->aux));
 	memcpy(child->rlimits, parent->rlimits, sizeof(child->rlimits));
 	if (tty_fork)

@@ -19,6 +19,7 @@
 #include "kernel/host/process.h"
 #include "kernel/task/birth.h"
 #include "kernel/task/exec.h"
+#include "kernel/task/family.h"
 #include "kernel/task/life.h"
 
 #define HASH_SIZE 256
@@ -274,6 +275,7 @@ void process_exit(struct process *p)
 
 	if (p->exited)
 		return;
+	process_note_end(p);
 	p->exited = true;
 	birth_process_gone(p);
 	exec_abort(p);
@@ -304,6 +306,7 @@ void process_died(int host_pid)
 		task_free(t);
 	limit_release(LIMIT_PIDS, 1);
 	process_unlink(p);
+	zombie_add(p);
 	waitq_wake(&p->exit_waitq, 0);
 	struct process *parent = process_find(p->ppid);
 	if (parent && signalfd_kick)

@@ -97,6 +97,9 @@ struct process {
 	struct rlimit rlimits[RLIM_NLIMITS];
 	uint64_t start_ns; /* clock_boot */
 	uint32_t personality;
+	/* Kept for /proc when the last thread is gone. */
+	char end_comm[TASK_COMM_LEN];
+	uint32_t end_uid, end_gid;
 	int16_t oom_score_adj; /* remembered for /proc only */
 	uint32_t thread_count;
 	uint32_t thread_charges; /* of LIMIT_PIDS, besides the one of the process */

@@ -31,6 +31,7 @@
 #include "kernel/fs/file.h"
 #include "kernel/fs/ops.h"
 #include "kernel/fs/proc/proc_internal.h"
+#include "kernel/task/family.h"
 
 /* ---- keys ---- */
 #define KEY_THREAD (1ull << 10)
@@ -65,6 +66,10 @@ static const struct proc_row *row_of(uint32_t row)
 	return row >= PROC_PID_ROWS ? &proc_pid_rows[row - PROC_PID_ROWS] : &proc_system_rows[row];
 }
 
+/*
+ * Deaths are reported to us a little later than a parent may have seen them: for processes other
+ * than the reader's own the host is asked.
+ */
 static int find_subject(struct proc_ctx *x)
 {
 	if (x->key.thread) {
@@ -72,9 +77,22 @@ static int find_subject(struct proc_ctx *x)
 		x->proc = x->task ? x->task->proc : NULL;
 	} else {
 		x->proc = process_find((int)x->key.pid);
+		if (!x->proc)
+			x->proc = zombie_find((int)x->key.pid);
 		x->task = x->proc ? process_leader(x->proc) : NULL;
 	}
-	return x->proc ? 0 : -ESRCH;
+	if (!x->proc)
+		return -ESRCH;
+	if (x->reader && x->reader->proc == x->proc)
+		return 0;
+	char state = process_state_now(x->proc);
+	if (!state)
+		return -ESRCH;
+	if (state == 'Z' || state == 'X') {
+		process_note_end(x->proc);
+		x->task = NULL;
+	}
+	return 0;
 }
 
 static int resolve_key(struct proc_key key, struct task *reader, struct proc_ctx *x)
@@ -107,8 +125,11 @@ int proc_may_inspect(const struct proc_ctx *x)
 static void set_owner(struct inode *inode, const struct proc_ctx *x)
 {
 	inode->uid = inode->gid = 0;
-	if (!x->task)
+	if (!x->task) {
+		inode->uid = x->proc ? x->proc->end_uid : 0;
+		inode->gid = x->proc ? x->proc->end_gid : 0;
 		return;
+	}
 	const struct cred *owner = x->task->cred;
 	/* Directories that everybody may read always show their user; a process may always use
 	 * its own entries, dumpable or not. */
@@ -208,7 +229,7 @@ static bool numbered_child(struct proc_key dir, struct qstr name, struct proc_ke
 		if (!parse_number(name, PID_LIMIT, &n) || !n)
 			return false;
 		/* Threads other than leaders can be reached by number though they are not listed. */
-		bool thread = !process_find((int)n);
+		bool thread = !process_find((int)n) && task_find((int)n);
 		*ret = (struct proc_key){ .row = PROC_PID_ROWS, .pid = n, .thread = thread };
 		return true;
 	}
@@ -216,6 +237,11 @@ static bool numbered_child(struct proc_key dir, struct qstr name, struct proc_ke
 		return false;
 	if (!strcmp(path, "task") && parse_number(name, PID_LIMIT, &n) && n) {
 		struct task *t = task_find((int)n);
+		struct process *p = process_find((int)dir.pid);
+		if (!t && p) {
+			process_find_threads(p);
+			t = task_find((int)n);
+		}
 		*ret = (struct proc_key){ .row = PROC_PID_ROWS, .pid = n, .thread = true };
 		return t && t->proc->pid == (int)dir.pid;
 	}
@@ -273,25 +299,33 @@ static bool emit_number(const struct lister *l, struct proc_key key, uint32_t n,
 	return l->emit(l->ctx, name, (size_t)length, key_pack(key), type);
 }
 
+static bool list_processes(struct list *processes, const struct lister *l)
+{
+	struct process *p;
+
+	list_for_each(p, processes, all_link) {
+		struct proc_key key = { .row = PROC_PID_ROWS, .pid = (uint32_t)p->pid };
+		if (!emit_number(l, key, key.pid, DT_DIR))
+			return false;
+	}
+	return true;
+}
+
 static bool list_numbers(struct task *reader, struct proc_key dir, const struct lister *l)
 {
 	struct proc_ctx x;
 	const char *path = row_of(dir.row)->path;
 
-	if (dir.row == 0) {
-		struct process *p;
-		list_for_each(p, process_list(), all_link) {
-			struct proc_key key = { .row = PROC_PID_ROWS, .pid = (uint32_t)p->pid };
-			if (!emit_number(l, key, key.pid, DT_DIR))
-				return false;
-		}
-		return true;
-	}
+	if (dir.row == 0)
+		return list_processes(process_list(), l) && list_processes(zombie_list(), l);
 	if (dir.row < PROC_PID_ROWS || resolve_key(dir, reader, &x))
 		return true;
 	if (!strcmp(path, "task")) {
 		struct task *t;
+		process_find_threads(x.proc);
 		list_for_each(t, &x.proc->threads, sibling) {
+			if (t->exiting)
+				continue;
 			struct proc_key key = { .row = PROC_PID_ROWS, .pid = (uint32_t)t->tid,
 						.thread = true };
 			if (!emit_number(l, key, key.pid, DT_DIR))

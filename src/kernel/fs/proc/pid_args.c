@@ -1,32 +1,27 @@
 /*
- * /proc/PID/cmdline, environ and comm. Arguments and environment are read from the process's own
- * memory, where a program may have changed them on purpose (setproctitle).
+ * /proc/PID/cmdline, environ and comm. Arguments and environment are in the process's own memory,
+ * where the host's execve put them and where a program may have changed them on purpose
+ * (setproctitle): the host's files show them.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "kernel/core/arena.h"
-#include "kernel/core/user.h"
 #include "kernel/fs/proc/proc_internal.h"
+#include "kernel/host/proc.h"
 
-#define ARGS_MAX (2u << 20)
-
-/* Appends guest memory [start, end); stops early at the first bad page. */
-static void copy_range(struct seq *s, struct task *t, uint64_t start, uint64_t end)
+/* Appends a whole file of the host about the process. */
+static void copy_host(struct seq *s, const struct proc_ctx *x, const char *name)
 {
-	char chunk[2048];
+	char chunk[4096];
+	ssize_t n;
+	int fd = host_proc_open(x->task->host_tid, name);
 
-	if (start >= end)
+	if (fd < 0)
 		return;
-	end = MIN(end, start + ARGS_MAX);
-	while (start < end && !s->error) {
-		size_t want = (size_t)MIN(end - start, (uint64_t)sizeof(chunk));
-		ssize_t n = user_read_some(t, chunk, uaddr(start), want);
-		if (n <= 0)
-			return;
+	while (!s->error && s->size < SEQ_MAX_BYTES &&
+	       (n = host_proc_next(fd, chunk, sizeof(chunk))) > 0)
 		seq_bytes(s, chunk, (size_t)n);
-		start += (uint64_t)n;
-	}
+	host_proc_close(fd);
 }
 
 int proc_pid_cmdline(struct seq *s, const struct proc_ctx *x)
@@ -35,27 +30,32 @@ int proc_pid_cmdline(struct seq *s, const struct proc_ctx *x)
 
 	if (!x->task) /* a zombie has given its memory back */
 		return 0;
-	copy_range(s, x->task, p->arg_start, p->arg_end);
-	/* A title longer than the arguments runs on into the environment, up to its first NUL. */
-	if (s->size && s->data[s->size - 1] && p->env_start == p->arg_end) {
-		size_t before = s->size;
-		copy_range(s, x->task, p->env_start, p->env_end);
-		char *end = s->size > before ? memchr(s->data + before, 0, s->size - before) : NULL;
-		s->size = end ? (size_t)(end - s->data) + 1 : before;
-	}
+	copy_host(s, x, "cmdline");
+	if (!p->script_args_size || !s->size)
+		return 0;
+	/* The host was given the script's name as argv[0]: the interpreter's line replaces it. */
+	size_t skip = strnlen(s->data, s->size);
+	skip = MIN(skip + 1, s->size);
+	size_t rest = s->size - skip;
+	seq_bytes(s, p->script_args, p->script_args_size); /* makes room */
+	if (s->error)
+		return 0;
+	memmove(s->data + p->script_args_size, s->data + skip, rest);
+	memcpy(s->data, p->script_args, p->script_args_size);
+	s->size = p->script_args_size + rest;
 	return 0;
 }
 
 int proc_pid_environ(struct seq *s, const struct proc_ctx *x)
 {
 	if (x->task)
-		copy_range(s, x->task, x->proc->env_start, x->proc->env_end);
+		copy_host(s, x, "environ");
 	return 0;
 }
 
 int proc_pid_comm(struct seq *s, const struct proc_ctx *x)
 {
-	seq_printf(s, "%.15s\n", x->task ? x->task->comm : "");
+	seq_printf(s, "%.15s\n", x->task ? x->task->comm : x->proc->end_comm);
 	return 0;
 }
 

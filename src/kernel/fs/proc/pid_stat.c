@@ -17,6 +17,7 @@
 #include "kernel/fs/proc/proc_internal.h"
 #include "kernel/host/proc.h"
 #include "kernel/task/cred.h"
+#include "kernel/task/family.h"
 
 #define CLOCK_TICKS_NS 10000000ul /* 100 a second */
 #define STAT_FIELDS 52
@@ -51,7 +52,7 @@ static char guest_state(const struct proc_ctx *x, char host)
 
 static const char *comm_of(const struct proc_ctx *x)
 {
-	return x->task ? x->task->comm : "";
+	return x->task ? x->task->comm : x->proc->end_comm;
 }
 
 static uint64_t start_ticks(const struct proc_ctx *x)
@@ -68,7 +69,6 @@ enum {
 	STAT_SESSION = 6,
 	STAT_TTY = 7,
 	STAT_TPGID = 8,
-	STAT_NUM_THREADS = 20,
 	STAT_START_TIME = 22,
 	STAT_RSSLIM = 25,
 	STAT_START_CODE = 26,
@@ -81,8 +81,6 @@ enum {
 	STAT_START_DATA = 45,
 	STAT_END_DATA = 46,
 	STAT_ARG_START = 48,
-	STAT_ARG_END = 49,
-	STAT_ENV_START = 50,
 	STAT_ENV_END = 51,
 	STAT_EXIT_CODE = 52,
 };
@@ -94,14 +92,13 @@ static void fill_ids(const struct proc_ctx *x, int64_t *values, bool *set)
 
 	if (tty_proc_stat)
 		tty_proc_stat(p, &tty, &tpgid);
-	const int64_t ids[] = { p->ppid, p->pgid, p->sid, tty, tpgid };
+	const int64_t ids[] = { process_parent_now(x->proc), p->pgid, p->sid, tty, tpgid };
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		values[STAT_PPID + i] = ids[i];
 		set[STAT_PPID + i] = true;
 	}
-	values[STAT_NUM_THREADS] = x->task ? p->thread_count : 0;
 	values[STAT_EXIT_SIGNAL] = p->exit_signal ? p->exit_signal : SIGCHLD;
-	set[STAT_NUM_THREADS] = set[STAT_EXIT_SIGNAL] = true;
+	set[STAT_EXIT_SIGNAL] = true;
 }
 
 static void fill_addresses(const struct proc_ctx *x, int64_t *values, bool *set)
@@ -110,15 +107,12 @@ static void fill_addresses(const struct proc_ctx *x, int64_t *values, bool *set)
 					  STAT_EIP, STAT_WCHAN, STAT_START_DATA, STAT_END_DATA };
 	const struct process *p = x->proc;
 	bool may = proc_may_inspect(x) == 0;
-	const uint64_t args[] = { p->arg_start, p->arg_end, p->env_start, p->env_end };
 
 	/* The host's are those of the loader stub, not of the program. */
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
 		set[hidden[i]] = true;
-	for (size_t i = 0; i < ARRAY_SIZE(args); i++) {
-		values[STAT_ARG_START + i] = may ? (int64_t)args[i] : 0;
-		set[STAT_ARG_START + i] = true;
-	}
+	for (int i = STAT_ARG_START; i <= STAT_ENV_END; i++)
+		set[i] = !may;
 	values[STAT_EXIT_CODE] = may ? p->exit_code : 0;
 	set[STAT_EXIT_CODE] = true;
 }
@@ -216,12 +210,14 @@ static void show_identity(struct seq *s, const struct proc_ctx *x, char state)
 	if (x->task && x->task->fs)
 		seq_printf(s, "Umask:\t%04o\n", x->task->fs->umask);
 	seq_printf(s, "State:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n",
-		   state_name(state), p->pid, tid, p->ppid);
+		   state_name(state), p->pid, tid, process_parent_now(x->proc));
 	if (c)
 		seq_printf(s, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", c->uid, c->euid,
 			   c->suid, c->fsuid, c->gid, c->egid, c->sgid, c->fsgid);
 	else
-		seq_text(s, "Uid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n");
+		seq_printf(s, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", p->end_uid,
+			   p->end_uid, p->end_uid, p->end_uid, p->end_gid, p->end_gid, p->end_gid,
+			   p->end_gid);
 	seq_printf(s, "FDSize:\t%u\nGroups:\t", x->task && x->task->files ?
 		   x->task->files->capacity : 0);
 	for (uint32_t i = 0; c && i < c->group_count; i++)
@@ -247,7 +243,7 @@ static void show_caps(struct seq *s, const struct proc_ctx *x)
 int proc_pid_status(struct seq *s, const struct proc_ctx *x)
 {
 	static const char *const memory[] = { "Vm", "Rss", "HugetlbPages:", "CoreDumping:",
-					      "THP_enabled:", NULL };
+					      "THP_enabled:", "Threads:", NULL };
 	static const char *const signals[] = { "SigQ:", "SigPnd:", "ShdPnd:", "SigBlk:", "SigIgn:",
 					       "SigCgt:", NULL };
 	static const char *const rest[] = { "Cpus_allowed", "Mems_allowed", "voluntary_ctxt",
@@ -256,9 +252,7 @@ int proc_pid_status(struct seq *s, const struct proc_ctx *x)
 
 	read_host(x, "status", text, sizeof(text));
 	show_identity(s, x, guest_state(x, host_state(text)));
-	if (x->task)
-		copy_lines(s, text, memory);
-	seq_printf(s, "Threads:\t%u\n", x->task ? x->proc->thread_count : 1);
+	copy_lines(s, text, memory);
 	copy_lines(s, text, signals);
 	show_caps(s, x);
 	copy_lines(s, text, rest);
