@@ -107,9 +107,14 @@ def run_native(case):
     return done._replace(out=out, err=err)
 
 
+def same_user():
+    """The option that makes the sandbox's user the one we are."""
+    return ["--user", f"{os.geteuid()}:{os.getegid()}" if os.geteuid() else "root"]
+
+
 def run_inside(case, hotcell):
     with process.CleanDirectory() as directory:
-        command = [hotcell, "run", "-q", *case.options, "--", *arguments(case, "/work")]
+        command = [hotcell, "run", "-q", *same_user(), *case.options, "--", *arguments(case, "/work")]
         done = process.run(command, cwd=directory, timeout=case.timeout)
         left = os.listdir(directory)
     if left and not case.options:

@@ -1,0 +1,183 @@
+/* The stub's pages lie in every guest process, which may do with them what it likes: it hurts only
+ * itself. */
+#include "attack.h"
+
+#include <sys/prctl.h>
+
+#define SPAN (1ul << 24)
+
+/* Whatever is mapped in the stub's area, from our own maps. */
+static unsigned long stub_start(void)
+{
+	char line[512];
+	unsigned long start = STUB_AREA, from, to;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	while (maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx", &from, &to) == 2 && from >= STUB_AREA && from < STUB_AREA + (1ul << 38)) {
+			start = from;
+			break;
+		}
+	if (maps)
+		fclose(maps);
+	return start;
+}
+
+static void after_damage(void)
+{
+	/* Still a process that may call: no assertion, only no harm to others. */
+	char *argv[] = { (char *)"true", NULL };
+	getuid();
+	getppid();
+	int fd = open("/etc/passwd", O_RDONLY);
+	char *map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map != MAP_FAILED)
+		munmap(map, 4096);
+	pid_t pid = fork();
+	if (pid == 0) {
+		execv("/bin/true", argv);
+		_exit(errno == EFAULT ? 3 : 4);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	execv("/bin/true", argv);
+	_exit(5);
+}
+
+static void do_unmap(void *unused)
+{
+	(void)unused;
+	munmap((void *)stub_start(), SPAN);
+	munmap((void *)STUB_AREA, SPAN);
+	after_damage();
+}
+
+static void do_protect(void *protection)
+{
+	mprotect((void *)stub_start(), 4096, (int)(long)protection);
+	after_damage();
+}
+
+static void do_replace(void *fill)
+{
+	char *at = mmap((void *)stub_start(), 65536, PROT_READ | PROT_WRITE | PROT_EXEC,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (at != MAP_FAILED)
+		memset(at, (int)(long)fill, 65536);
+	after_damage();
+}
+
+static void do_string(void *unused)
+{
+	/* Every "/x" of the area becomes "/y", "/bin/sh" or no string at all. */
+	(void)unused;
+	unsigned long at = stub_start();
+	if (mprotect((void *)at, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
+		_exit(0);
+	char *text = (char *)at;
+	for (int i = 0; i + 2 < 4096; i++)
+		if (text[i] == '/' && text[i + 1] == 'x')
+			text[i + 1] = 'y';
+	after_damage();
+}
+
+static void do_move(void *unused)
+{
+	(void)unused;
+	void *to = mmap(NULL, SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mremap((void *)stub_start(), 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	after_damage();
+}
+
+static void do_advise(void *unused)
+{
+	(void)unused;
+	for (int advice = 0; advice < 32; advice++)
+		madvise((void *)stub_start(), 4096, advice);
+	mlock((void *)stub_start(), 4096);
+	msync((void *)stub_start(), 4096, MS_INVALIDATE | MS_SYNC);
+	after_damage();
+}
+
+TEST(damage_to_the_stub_stays_in_the_process)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void *);
+		long argument;
+	} ways[] = {
+		{ "unmap", do_unmap, 0 },		{ "no access", do_protect, PROT_NONE },
+		{ "writable", do_protect, PROT_READ | PROT_WRITE | PROT_EXEC }, { "read only", do_protect, PROT_READ },
+		{ "zeros", do_replace, 0 },		{ "traps", do_replace, 0xcc },
+		{ "syscalls", do_replace, 0x0f },	{ "another string", do_string, 0 },
+		{ "moved away", do_move, 0 },		{ "advice", do_advise, 0 },
+	};
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		int r = run_attack(ways[i].run, (void *)ways[i].argument, 5);
+		printf("# %s: %d\n", ways[i].name, r);
+		check_alive();
+	}
+}
+
+static void jump_into(void *offset)
+{
+	alarm(2);
+	void (*at)(void) = (void (*)(void))(stub_start() + (unsigned long)offset);
+	__asm__ volatile("mov %0, %%rax\n\tmov $59, %%rdi\n\tmov %0, %%rsi\n\txor %%edx, %%edx\n\tcall *%0" : : "r"(at) : "rax", "rdi", "rsi", "rdx", "memory", "rcx", "r11");
+	_exit(0);
+}
+
+TEST(jumping_into_the_stub_at_any_byte)
+{
+	for (unsigned long offset = 0; offset < 4096; offset += 61)
+		run_attack(jump_into, (void *)offset, 3);
+	check_alive();
+}
+
+static void register_areas(void *unused)
+{
+	(void)unused;
+	unsigned long at = stub_start();
+	stack_t stack = { .ss_sp = (void *)at, .ss_size = 65536 };
+	sigaltstack(&stack, NULL);
+	syscall(SYS_set_robust_list, at, 24);
+	syscall(SYS_set_tid_address, at);
+	syscall(SYS_rseq, at, 32, 0, 0x53053053);
+	syscall(SYS_arch_prctl, 0x1002, at); /* ARCH_SET_FS */
+	_exit(0);
+}
+
+TEST(registering_the_stubs_pages)
+{
+	run_attack(register_areas, NULL, 3);
+	check_alive();
+}
+
+TEST(nothing_hidden_is_mapped)
+{
+	/* write(2) is an oracle for readable memory: what it reads is in maps. */
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long from[4096], to[4096];
+	int count = 0, ends[2];
+	char line[512];
+	CHECK(maps != NULL);
+	while (count < 4096 && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx", &from[count], &to[count]) == 2)
+			count++;
+	fclose(maps);
+	CHECK_EQ(pipe(ends), 0);
+	CHECK(count > 5);
+	for (unsigned long at = STUB_AREA - (1ul << 24); at < STUB_AREA + (1ul << 24); at += 16384) {
+		bool listed = false;
+		char byte;
+		for (int i = 0; i < count; i++)
+			listed |= at >= from[i] && at < to[i];
+		if (write(ends[1], (void *)at, 1) == 1) {
+			CHECK_EQ(read(ends[0], &byte, 1), 1);
+			if (!listed)
+				printf("# %lx is readable and not in maps\n", at);
+			CHECK(listed);
+		}
+	}
+}
+
+CHECK_MAIN()
