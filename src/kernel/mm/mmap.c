@@ -11,6 +11,7 @@
 #include "kernel/mm/mmap.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -46,7 +47,19 @@ static int check(const struct call *c, const struct file *f)
 		return -EACCES;
 	if ((prot & PROT_EXEC) && f->path.mnt && (f->path.mnt->flags & MS_NOEXEC))
 		return -EPERM;
-	return file_ops(f)->mmap ? 0 : -ENODEV;
+	return file_ops(f)->mmap || f->ops == FOPS_DEV_ZERO ? 0 : -ENODEV;
+}
+
+/* A mapping of /dev/zero is anonymous memory, private or shared. */
+static long map_zero(struct call *c)
+{
+	uint64_t args[6];
+
+	memcpy(args, c->args, sizeof(args));
+	args[3] |= MAP_ANONYMOUS;
+	args[4] = UINT64_MAX;
+	args[5] = 0;
+	return call_become(c, c->nr, args);
 }
 
 long sys_mmap(struct call *c)
@@ -64,6 +77,8 @@ long sys_mmap(struct call *c)
 	r = check(c, f);
 	if (r < 0)
 		return r;
+	if (f->ops == FOPS_DEV_ZERO)
+		return map_zero(c);
 	shared = (flags & MAP_TYPE) != MAP_PRIVATE;
 	writable = shared && file_writable(f);
 	if (e->injected && (!writable || e->injected_writable))

@@ -211,6 +211,7 @@ void tty_vtime_cancel(struct tty *t)
 	timer_cancel(&t->vtime);
 	t->vtime_tid = 0;
 	t->vtime_over = false;
+	t->vtime_seen = 0;
 }
 
 void tty_timer_fired(struct timer *timer)

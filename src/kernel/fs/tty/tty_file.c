@@ -82,16 +82,35 @@ static const uint8_t *peek_input(const void *from, uint32_t offset, uint32_t *re
 
 /* ---- the slave ---- */
 
+/* The call under way has waited here before. */
+static bool is_retry(const struct task *task)
+{
+	return task && task->slot && task->slot->retry;
+}
+
+/* Starts VTIME anew for this reader. */
+static int start_vtime(struct tty *t, int tid)
+{
+	uint64_t time_ns = t->ld.termios.cc[VTIME] * VTIME_UNIT_NS;
+
+	t->vtime_tid = tid;
+	t->vtime_over = false;
+	t->vtime_seen = ldisc_pending(&t->ld);
+	return timer_arm(&t->vtime, TIMER_TTY, clock_mono() + time_ns) < 0 ? -ENOMEM : -EAGAIN;
+}
+
 /*
  * Raw mode, nothing (or too little) there: what VMIN and VTIME say. Returns 0 when the read ends
  * now with what there is, -EAGAIN when it waits.
  */
-static int wait_raw(struct tty *t, struct task *task, uint32_t min, bool nonblock)
+static int wait_raw(struct tty *t, struct task *task, bool nonblock)
 {
-	uint32_t time = t->ld.termios.cc[VTIME];
-	bool some = ldisc_has_input(&t->ld, 1);
+	uint32_t min = t->ld.termios.cc[VMIN], time = t->ld.termios.cc[VTIME];
+	uint32_t pending = ldisc_pending(&t->ld);
 	int tid = task ? task->tid : -1;
 
+	if (t->vtime_tid == tid && !is_retry(task))
+		tty_vtime_cancel(t); /* of a read that was interrupted */
 	if (t->vtime_over && t->vtime_tid == tid) {
 		tty_vtime_cancel(t);
 		return 0;
@@ -99,17 +118,26 @@ static int wait_raw(struct tty *t, struct task *task, uint32_t min, bool nonbloc
 	if (!min && !time)
 		return 0;
 	if (nonblock)
-		return some ? 0 : -EAGAIN;
+		return pending ? 0 : -EAGAIN;
+	if (!time || (min && !pending))
+		return -EAGAIN;
 	/* With VMIN the clock starts at the first byte and again at each one. */
-	if (time && (!min || some) &&
-	    (min || t->vtime_tid != tid || !timer_armed(&t->vtime))) {
-		t->vtime_tid = tid;
-		t->vtime_over = false;
-		return timer_arm(&t->vtime, TIMER_TTY, clock_mono() + time * VTIME_UNIT_NS) < 0 ?
-			       -ENOMEM :
-			       -EAGAIN;
-	}
+	if (t->vtime_tid != tid || !timer_armed(&t->vtime) || t->vtime_seen != pending)
+		return start_vtime(t, tid);
 	return -EAGAIN;
+}
+
+/* 0: the read goes on, if only to find nothing (VMIN 0). -EAGAIN: it waits. */
+static int wait_input(struct tty *t, struct file *f, struct uio *u)
+{
+	uint32_t enough;
+
+	if (ldisc_canonical(&t->ld))
+		return ldisc_has_input(&t->ld, 1) ? 0 : -EAGAIN;
+	enough = (uint32_t)MIN((size_t)MAX(t->ld.termios.cc[VMIN], 1), u->resid);
+	if (ldisc_has_input(&t->ld, enough))
+		return 0;
+	return wait_raw(t, u->task, (f->flags & O_NONBLOCK) != 0);
 }
 
 static ssize_t slave_read(struct file *f, struct uio *u, uint64_t *pos)
@@ -117,29 +145,22 @@ static ssize_t slave_read(struct file *f, struct uio *u, uint64_t *pos)
 	struct tty_file *tf = f->priv;
 	struct tty *t = tf->tty;
 	struct ldisc_span span = { 0 };
-	uint32_t min;
 	ssize_t n;
 	int err;
 
 	(void)pos;
 	tf->read_count = 0;
 	tf->read_eof = false;
-	if (tty_file_dead(tf) || !u->resid)
+	/* Who waits when the master goes gets EIO, who comes later finds the end of the file. */
+	if (tty_file_dead(tf))
+		return is_retry(u->task) ? -EIO : 0;
+	if (!u->resid)
 		return 0;
 	err = tty_check_background(t, u->task, SIGTTIN);
+	if (!err)
+		err = wait_input(t, f, u);
 	if (err)
 		return err;
-	if (ldisc_canonical(&t->ld)) {
-		if (!ldisc_has_input(&t->ld, 1))
-			return -EAGAIN;
-	} else {
-		min = t->ld.termios.cc[VMIN];
-		if (!ldisc_has_input(&t->ld, (uint32_t)MIN((size_t)MAX(min, 1u), u->resid))) {
-			err = wait_raw(t, u->task, min, (f->flags & O_NONBLOCK) != 0);
-			if (err)
-				return err;
-		}
-	}
 	if (!ldisc_next(&t->ld, u->resid, &span))
 		return 0;
 	n = copy_out(u, peek_input, &t->ld, span.count);

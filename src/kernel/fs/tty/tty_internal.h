@@ -49,6 +49,7 @@ struct tty {
 	struct timer vtime;
 	int vtime_tid; /* whose */
 	bool vtime_over;
+	uint32_t vtime_seen; /* bytes that were there when the clock was started */
 
 	struct byte_queue input; /* from the master, when the line discipline takes no more */
 	struct ldisc ld;
