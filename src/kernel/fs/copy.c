@@ -6,8 +6,8 @@
  * without staging, other streams through their ops with *_done called at once: no answer is under
  * way when bytes move between two objects of ours.
  *
- * Blocking: only before anything moved, except that sendfile and splice into a blocking stream go
- * on until all is written; c->progress then counts what is done. A blocked call holds the file it
+ * Blocking: only before anything moved, except that sendfile and splice into a blocking socket go
+ * on until all is written (a pipe takes what fits); c->progress then counts what is done. A blocked call holds the file it
  * waits for; if another thread closes the other descriptor meanwhile, the call ends with what it has.
  *
  * Limit: a copy between two regular files moves COPY_MAX bytes per call, so that one guest call
@@ -145,7 +145,8 @@ static long sendfile_loop(struct call *c, struct end *in, struct end *out, uint6
 			break;
 		}
 		m = sink_write(c, out, buffer, (size_t)n);
-		if (m == -EAGAIN && may_wait(out->file, 0)) {
+		bool enough = c->progress && pipe_of(out->file);
+		if (m == -EAGAIN && !enough && may_wait(out->file, 0)) {
 			result = CALL_BLOCK;
 			break;
 		}

@@ -105,14 +105,14 @@ static int open_walk(struct opening *o, int dirfd, const char *name, struct path
 static int open_check_type(const struct opening *o, struct path p)
 {
 	uint32_t mode = p.dentry->inode->mode;
-	if (S_ISLNK(mode))
-		return -ELOOP;
 	if (S_ISDIR(mode)) {
 		if ((o->flags & O_CREAT) || (access_mask(o->flags) & W_OK))
 			return -EISDIR;
 	} else if ((o->flags & O_DIRECTORY) || o->must_be_dir) {
 		return -ENOTDIR;
 	}
+	if (S_ISLNK(mode))
+		return -ELOOP;
 	if ((S_ISCHR(mode) || S_ISBLK(mode)) && (p.mnt->flags & MS_NODEV))
 		return -EACCES;
 	return 0;
