@@ -56,6 +56,7 @@ struct file {
 	struct path path; /* holds references; anonymous objects have an internal one */
 	struct inode *inode;
 	void *priv;
+	uint32_t opener_uid; /* fsuid of who opened it: linkat(AT_EMPTY_PATH) */
 	int owner_pid;	 /* F_SETOWN */
 	int owner_signal;
 	void *flock_state; /* fs/locks.c */

@@ -208,6 +208,14 @@ static int link_to(struct task *t, struct path old, struct namei *n)
 	return 0;
 }
 
+/* A descriptor that somebody else opened and passed on must not get a name. */
+static bool may_link_descriptor(struct task *t, int fd)
+{
+	struct file *f = fd_file(t, fd);
+	return cred_capable(t->cred, CAP_DAC_READ_SEARCH) ||
+	       (f && f->opener_uid == t->cred->fsuid);
+}
+
 static long do_link(struct call *c, int old_fd, struct uaddr old_name, int new_fd,
 		    struct uaddr new_name, unsigned flags)
 {
@@ -217,8 +225,7 @@ static long do_link(struct call *c, int old_fd, struct uaddr old_name, int new_f
 	if (flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
 	unsigned lookup = (flags & AT_SYMLINK_FOLLOW) ? LOOKUP_FOLLOW : 0;
-	/* Without the capability an open descriptor could be given a name in foreign hands. */
-	if ((flags & AT_EMPTY_PATH) && cred_capable(t->cred, CAP_DAC_READ_SEARCH))
+	if ((flags & AT_EMPTY_PATH) && may_link_descriptor(t, old_fd))
 		lookup |= LOOKUP_EMPTY;
 	int r = path_lookup_user(t, old_fd, old_name, lookup, &old);
 	if (r < 0)

@@ -176,6 +176,7 @@ static int open_file(struct opening *o, struct path p, struct file **ret)
 	struct file *f = file_new(FOPS_NONE, p, inode, (o->flags & keep) | GUEST_O_LARGEFILE);
 	if (!f)
 		return -ENFILE;
+	f->opener_uid = o->task ? o->task->cred->fsuid : 0;
 	/* O_NOCTTY is for the terminal's open alone. */
 	f->flags |= o->flags & O_NOCTTY;
 	int r = open_prepare(o->call, inode, f);
@@ -201,7 +202,10 @@ static int open_opath(struct opening *o, struct path p, struct file **ret)
 		return -ENOTDIR;
 	*ret = file_new(FOPS_PATH, p, p.dentry->inode,
 			o->flags & (O_PATH | O_DIRECTORY | O_NOFOLLOW));
-	return *ret ? 0 : -ENFILE;
+	if (!*ret)
+		return -ENFILE;
+	(*ret)->opener_uid = o->task ? o->task->cred->fsuid : 0;
+	return 0;
 }
 
 int file_open_path(struct call *c, struct task *t, struct path path, uint32_t flags,
