@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "cli/json.h"
@@ -187,7 +188,7 @@ static void put_result(struct json *j, const struct outcome *o)
 	json_int(j, "status", o->status);
 	if (o->kind == OUTCOME_SIGNALED) {
 		json_int(j, "signal", o->signal);
-		json_string(j, "signal_name", sigabbrev_np(o->signal));
+		json_string(j, "signal_name", signal_short_name(o->signal));
 	}
 	json_string(j, "reason", o->reason[0] ? o->reason : NULL);
 	json_object_end(j);

@@ -148,16 +148,17 @@ static int send_with_fds(struct channel *c, const struct wire_header *h, const v
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int) * WIRE_FDS_MAX)];
 	} control = { 0 };
+	uint32_t size = (uint32_t)sizeof(int) * fd_count;
 	struct iovec iov = { (void *)(uintptr_t)h, sizeof(*h) };
 	struct msghdr msg = { .msg_iov = &iov,
 			      .msg_iovlen = 1,
 			      .msg_control = control.bytes,
-			      .msg_controllen = CMSG_SPACE(sizeof(int) * fd_count) };
+			      .msg_controllen = (socklen_t)CMSG_SPACE(size) };
 	struct cmsghdr *cm = CMSG_FIRSTHDR(&msg);
 	cm->cmsg_level = SOL_SOCKET;
 	cm->cmsg_type = SCM_RIGHTS;
-	cm->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
-	memcpy(CMSG_DATA(cm), fds, sizeof(int) * fd_count);
+	cm->cmsg_len = (socklen_t)CMSG_LEN(size);
+	memcpy(CMSG_DATA(cm), fds, size);
 	ssize_t n;
 	do {
 		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL);

@@ -31,6 +31,13 @@ struct syscall_row {
 #define SYSCALL_TABLE_SIZE 512
 extern const struct syscall_row syscall_table[SYSCALL_TABLE_SIZE];
 
+/* Some libcs make macros of the names with 64 in them; here they are just names. */
+#undef pread64
+#undef pwrite64
+#undef prlimit64
+#undef getdents64
+#undef fadvise64
+
 /* Handlers, by name. */
 #define SYS_HANDLER_EMULATED(name) long sys_##name(struct call *c) __attribute__((weak));
 #define SYS_HANDLER_CHECKED(name) long sys_##name(struct call *c) __attribute__((weak));

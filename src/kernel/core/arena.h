@@ -19,7 +19,9 @@
 
 #define ARENA_BASE 0x200000000000ull
 #define ARENA_MAX_BYTES (64ull << 30) /* address space reserved, not memory */
+#ifndef PAGE_SIZE /* some libcs have it in limits.h */
 #define PAGE_SIZE 4096u
+#endif
 
 /* Reserves the arena. `limit` bounds what may ever be allocated, in bytes. 0 or -errno. */
 int arena_init(uint64_t limit);

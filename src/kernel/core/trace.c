@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/arena.h"
 #include "kernel/core/user.h"
@@ -148,7 +149,7 @@ void trace_leave(struct call *c, long result)
 	if (result == CALL_CONTINUE)
 		add(&l, " = (native)\n");
 	else if (result < 0 && result > -4096)
-		add(&l, " = -1 %s (%s)\n", strerrorname_np((int)-result), strerror((int)-result));
+		add(&l, " = -1 %s (%s)\n", errno_name((int)-result), strerror((int)-result));
 	else
 		add(&l, result > 0xffff ? " = %#lx\n" : " = %ld\n", result);
 	host_trace_write(l.text, l.length);

@@ -1,5 +1,5 @@
 /*
- * Reading directories: getdents(2), getdents64(2), and what an open directory can do.
+ * Reading directories: getdents_call(2), getdents64(2), and what an open directory can do.
  *
  * The first read takes a snapshot of all names: the position of an entry in it is its cookie, so
  * that removing entries while reading (rm -r) neither skips nor repeats others, as readdir(3)
@@ -129,7 +129,7 @@ static size_t format_entry(char *dst, const struct dir_entry *e, uint64_t next, 
 	return size;
 }
 
-static long getdents(struct call *c, bool old)
+static long getdents_call(struct call *c, bool old)
 {
 	struct file *f = fd_file(c->task, (int)c->args[0]);
 	size_t capacity = MIN((uint32_t)c->args[2], SCRATCH_SIZE);
@@ -166,12 +166,12 @@ static long getdents(struct call *c, bool old)
 
 long sys_getdents(struct call *c)
 {
-	return getdents(c, true);
+	return getdents_call(c, true);
 }
 
 long sys_getdents64(struct call *c)
 {
-	return getdents(c, false);
+	return getdents_call(c, false);
 }
 
 /* ---- the open directory ---- */

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/limits.h>
 #include <linux/xattr.h>
 #include <limits.h>
 #include <string.h>

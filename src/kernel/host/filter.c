@@ -21,6 +21,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+/* Linux 5.14; not in every libc. */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #include "base/util.h"
 #include "kernel/abi/stub.h"
 #include "kernel/abi/syscalls.h"

@@ -9,6 +9,7 @@
  * host-syscalls: fcntl
  */
 #include "kernel/host/host_file.h"
+#include "kernel/host/libc.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,6 +8,7 @@
  * host-syscalls: read write recvfrom sendto preadv2 pwritev2 poll ioctl(FIONREAD) fcntl fstat
  */
 #include "kernel/host/host_stream.h"
+#include "kernel/host/libc.h"
 
 #include <errno.h>
 #include <fcntl.h>

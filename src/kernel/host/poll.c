@@ -1,4 +1,5 @@
 #include "kernel/host/poll.h"
+#include "kernel/host/libc.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

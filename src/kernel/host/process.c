@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "kernel/host/poll.h"
+#include "kernel/host/libc.h"
 
 /* host-syscalls: pidfd_open close */
 int host_process_watch(int host_pid)

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/util.h"
+#include "kernel/abi/structs.h"
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/user.h"
 #include "kernel/fs/file.h"
@@ -122,7 +123,7 @@ long sys_recvfrom(struct call *c)
 
 /* ---- recvmsg ---- */
 
-#define HEADER_FIELD(at, field) uaddr_add(at, offsetof(struct msghdr, field))
+#define HEADER_FIELD(at, field) uaddr_add(at, offsetof(struct abi_msghdr, field))
 
 static int header_results(struct call *c, struct msg *m, struct uaddr at)
 {
@@ -144,7 +145,7 @@ static int header_results(struct call *c, struct msg *m, struct uaddr at)
 
 static int read_header(struct call *c, struct uaddr at, struct msg *m)
 {
-	struct msghdr h;
+	struct abi_msghdr h;
 	int err = user_read(c->task, &h, at, sizeof(h));
 
 	if (err)

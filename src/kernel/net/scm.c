@@ -10,6 +10,7 @@
  * and so on, as deep as the guest likes to nest. So freeing is flattened: the first scm_fds_free()
  * on the stack works off a list to which the inner ones only append.
  */
+#include "kernel/abi/structs.h"
 #include "kernel/net/scm.h"
 
 #include <errno.h>
@@ -175,7 +176,7 @@ static int parse_credentials(struct msg *m, const uint8_t *data, size_t size)
 	return 0;
 }
 
-static int parse_one(struct socket *s, struct msg *m, const struct cmsghdr *h, const uint8_t *data)
+static int parse_one(struct socket *s, struct msg *m, const struct abi_cmsghdr *h, const uint8_t *data)
 {
 	size_t size = h->cmsg_len - CMSG_LEN(0);
 
@@ -198,8 +199,8 @@ static int parse_all(struct socket *s, struct msg *m, const uint8_t *buf, size_t
 {
 	size_t at = 0;
 
-	while (size - at >= sizeof(struct cmsghdr)) {
-		struct cmsghdr h;
+	while (size - at >= sizeof(struct abi_cmsghdr)) {
+		struct abi_cmsghdr h;
 		memcpy(&h, buf + at, sizeof(h));
 		if (h.cmsg_len < sizeof(h) || h.cmsg_len > size - at)
 			return -EINVAL;
@@ -218,7 +219,7 @@ int scm_parse(struct socket *s, struct msg *m, struct uaddr control, uint64_t si
 {
 	if (size > SCM_CONTROL_MAX)
 		return -ENOBUFS;
-	if (size < sizeof(struct cmsghdr))
+	if (size < sizeof(struct abi_cmsghdr))
 		return 0;
 	uint8_t *buf = kmalloc(size);
 	if (!buf)
@@ -246,7 +247,7 @@ void scm_drop(struct scm *scm)
 
 void cmsg_put(struct cmsg_out *out, int level, int type, const void *data, size_t size)
 {
-	struct cmsghdr h = { .cmsg_len = CMSG_LEN(size), .cmsg_level = level, .cmsg_type = type };
+	struct abi_cmsghdr h = { .cmsg_len = CMSG_LEN(size), .cmsg_level = level, .cmsg_type = type };
 	size_t left = out->capacity - out->used;
 
 	if (left < sizeof(h)) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "kernel/abi/structs.h"
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/user.h"
 #include "kernel/fs/file.h"
@@ -93,8 +94,8 @@ long sys_sendto(struct call *c)
 	return send_call(c, f, s, &m);
 }
 
-/* The guest's struct msghdr, copied, and the pieces that it points to. */
-static int read_header(struct call *c, struct socket *s, struct uaddr at, struct msghdr *h,
+/* The guest's struct abi_msghdr, copied, and the pieces that it points to. */
+static int read_header(struct call *c, struct socket *s, struct uaddr at, struct abi_msghdr *h,
 		       struct msg *m)
 {
 	int err = user_read(c->task, h, at, sizeof(*h));
@@ -102,7 +103,7 @@ static int read_header(struct call *c, struct socket *s, struct uaddr at, struct
 		return err;
 	if (h->msg_name && h->msg_namelen) {
 		/* Like Linux: a too long name is cut, not refused. */
-		uint64_t size = MIN(h->msg_namelen, sizeof(m->name));
+		uint64_t size = MIN((size_t)h->msg_namelen, sizeof(m->name));
 		if ((int)h->msg_namelen < 0)
 			return -EINVAL;
 		err = socket_read_name(c, uaddr((uintptr_t)h->msg_name), size, &m->name,
@@ -121,7 +122,7 @@ static int read_header(struct call *c, struct socket *s, struct uaddr at, struct
 
 long sys_sendmsg(struct call *c)
 {
-	struct msghdr h;
+	struct abi_msghdr h;
 	struct uio u;
 	struct msg m = { .task = c->task, .u = &u, .flags = (int)c->args[2] };
 	struct file *f;
@@ -138,7 +139,7 @@ long sys_sendmsg(struct call *c)
  */
 static ssize_t send_one(struct call *c, struct socket *s, struct uaddr at)
 {
-	struct msghdr h;
+	struct abi_msghdr h;
 	struct uio u;
 	struct msg m = { .task = c->task, .u = &u, .flags = (int)c->args[3] };
 	uint64_t keep = c->progress;

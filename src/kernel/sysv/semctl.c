@@ -58,7 +58,7 @@ static long cmd_stat(struct call *c, const struct semset *set, int cmd)
 	ipc_to_perm(&set->ipc, &ds.sem_perm);
 	ds.sem_otime = set->otime;
 	ds.sem_ctime = set->ctime;
-	ds.sem_nsems = set->count;
+	ds.sem_nsems = (__typeof__(ds.sem_nsems))set->count;
 	if (user_write(c->task, CALL_ARG_PTR(c, 3), &ds, sizeof(ds)) < 0)
 		return -EFAULT;
 	return cmd == IPC_STAT ? 0 : set->ipc.id;

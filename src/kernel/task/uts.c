@@ -5,6 +5,7 @@
  * by kernel version choose right, while nothing else about the host is told. The CPU count is that of
  * the sandbox's limits: what runtimes size their pools by. Memory and load are in usage.c.
  */
+#include "kernel/abi/structs.h"
 #include "kernel/task/uts.h"
 
 #include <errno.h>
@@ -132,14 +133,14 @@ long sys_setdomainname(struct call *c)
 
 long sys_sysinfo(struct call *c)
 {
-	struct sysinfo info = { 0 };
+	struct abi_sysinfo info = { 0 };
 	struct memory_info memory;
 
 	memory_info(&memory);
 	load_sample();
-	info.uptime = (long)(clock_boot() / NSEC_PER_SEC);
+	info.uptime = (int64_t)(clock_boot() / NSEC_PER_SEC);
 	for (int i = 0; i < 3; i++)
-		info.loads[i] = state->load[i] << (SI_LOAD_SHIFT - 11);
+		info.loads[i] = state->load[i] << (16 - 11);
 	info.totalram = memory.total;
 	info.freeram = memory.free;
 	info.sharedram = memory.shared;

@@ -252,7 +252,7 @@ int tree_statfs(struct superblock *sb, struct statfs *ret)
 	uint64_t files_used = MIN(limit_used(LIMIT_DISK_INODES), files);
 
 	memset(ret, 0, sizeof(*ret));
-	ret->f_type = (__fsword_t)sb->magic;
+	ret->f_type = (__typeof__(ret->f_type))sb->magic;
 	ret->f_bsize = PAGE_SIZE;
 	ret->f_frsize = PAGE_SIZE;
 	ret->f_blocks = total / PAGE_SIZE;
