@@ -12,8 +12,9 @@
 #include "launch/launch.h"
 #include "wire/channel.h"
 
-/* The sandbox may have this much output under way to the terminal, see wire.h. */
-#define OUTPUT_WINDOW (256u << 10)
+/* The sandbox may have 256 KiB of output under way to the terminal (wire.h), and at its end sends
+ * what the terminal still holds. */
+#define OUTPUT_BUFFER (512u << 10)
 
 struct session {
 	const struct run_options *options;
@@ -45,7 +46,7 @@ struct session {
 	bool tty;
 	int tty_in, tty_out;
 	bool input_over;
-	uint8_t output[OUTPUT_WINDOW];
+	uint8_t output[OUTPUT_BUFFER];
 	uint32_t output_start, output_end;
 };
 
