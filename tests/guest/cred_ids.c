@@ -1,4 +1,5 @@
 /* User and group ids, capabilities and what changes with them: credentials(7), capabilities(7). */
+/* also as root */
 #include "check.h"
 
 #include <fcntl.h>

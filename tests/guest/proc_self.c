@@ -1,4 +1,5 @@
 /* /proc about processes: proc(5). */
+/* also as root */
 #include "check.h"
 
 #include <dirent.h>

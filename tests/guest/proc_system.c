@@ -1,4 +1,5 @@
 /* The system files of /proc and /sys, as programs parse them. */
+/* also as root */
 #include "check.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* Limits, names, scheduling and other facts about a process. */
+/* also as root */
 #include "check.h"
 
 #include <fcntl.h>

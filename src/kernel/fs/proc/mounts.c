@@ -14,8 +14,8 @@
 static const char *type_name(const struct mount *m)
 {
 	switch ((enum fs_type)m->sb->fs_type) {
-	case FS_TREE: /* the root shows as what it is built like; others are memory */
-		return m->mountpoint.dentry ? "tmpfs" : "overlay";
+	case FS_TREE:
+		return m->sb->magic == TMPFS_MAGIC ? "tmpfs" : "overlay";
 	case FS_HOST:
 		return "ext4";
 	case FS_PROC:
