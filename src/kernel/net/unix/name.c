@@ -117,8 +117,8 @@ int unix_autobind(struct unix_sock *u)
 
 /* ---- paths ---- */
 
-static int make_node(struct task *t, struct path parent, const struct last_name *last,
-		     struct dentry **ret)
+static int make_node(struct task *t, const struct unix_sock *u, struct path parent,
+		     const struct last_name *last, struct dentry **ret)
 {
 	struct inode *dir = parent.dentry->inode;
 	struct qstr name = { last->name, last->length };
@@ -130,6 +130,8 @@ static int make_node(struct task *t, struct path parent, const struct last_name 
 		err = -EADDRINUSE;
 	else if (last->trailing_slash)
 		err = -ENOENT;
+	else if (u->name_size) /* Linux finds out only after looking at the path */
+		err = -EINVAL;
 	else
 		err = path_permission(t, parent, W_OK | X_OK);
 	if (!err) {
@@ -156,7 +158,7 @@ static int bind_path(struct task *t, struct unix_sock *u, const struct parsed *p
 	int err = path_lookup_parent(t, AT_FDCWD, p->name, 0, &parent, &last);
 	if (err)
 		return err;
-	err = last.dot ? -EADDRINUSE : make_node(t, parent, &last, &node);
+	err = last.dot ? -EADDRINUSE : make_node(t, u, parent, &last, &node);
 	if (!err) {
 		u->bound = path_get((struct path){ parent.mnt, node });
 		dentry_put(node);
@@ -178,7 +180,7 @@ int unix_bind(struct call *c, struct socket *s, const void *addr, socklen_t size
 	int err = parse(addr, size, &p);
 	if (err)
 		return err;
-	if (u->name_size)
+	if (u->name_size && p.abstract)
 		return -EINVAL;
 	return p.abstract ? bind_abstract(u, p.name, p.size) : bind_path(c->task, u, &p);
 }

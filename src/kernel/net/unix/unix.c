@@ -300,8 +300,6 @@ static int unix_shutdown(struct socket *s, int how)
 	struct unix_sock *u = unix_sock(s);
 	bool rd = how != SHUT_WR, wr = how != SHUT_RD;
 
-	if (s->type != SOCK_DGRAM && u->state == UNIX_OPEN && !u->peer)
-		return -ENOTCONN;
 	s->shut_rd |= rd;
 	s->shut_wr |= wr;
 	if (u->peer && s->type != SOCK_DGRAM) {
