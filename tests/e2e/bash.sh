@@ -32,7 +32,7 @@ echo *; echo a/*.txt; echo x[12].?; shopt -s globstar nullglob dotglob extglob; 
 for f in *; do printf '<%s>' "$f"; done; echo
 ## job control
 set -m
-sleep 5 & j=$!; jobs | sed 's/  */ /g'; kill -STOP $j; sleep 0.2; jobs | sed 's/  */ /g'; kill -CONT $j; kill %1; wait $j; echo $?
+sleep 5 & j=$!; jobs | sed 's/  */ /g'; kill -STOP $j; sleep 0.2; jobs | sed 's/  */ /g'; kill -CONT $j; sleep 0.2; kill %1; wait $j; echo $?
 (exit 3) & wait $!; echo $?; sleep 0.1 & wait; echo done; { sleep 0.05; echo later; } & echo first; wait
 [ "$(ps -o pgid= -p $$ | tr -d ' ')" = "$(ps -o pgid= -p $BASHPID | tr -d ' ')" ] && echo group
 ## wait -n

@@ -19,7 +19,7 @@ case abc in a*) echo matched;; esac
 sleep 0.05 & wait $!; echo "status $?"
 X
 ## archives and editors
-mkdir t; echo one > t/1; echo two > t/2; busybox tar cf t.tar t; busybox tar tf t.tar; rm -r t
+mkdir t; echo one > t/1; echo two > t/2; busybox tar cf t.tar t; busybox tar tf t.tar | sort; rm -r t
 busybox tar xf t.tar; cat t/1 t/2; busybox sed -i s/one/ONE/ t/1; cat t/1; busybox awk '{print $1 $1}' t/2
 busybox diff t/1 t/2; busybox cut -c1 t/1; busybox wc -c < t.tar; busybox od -c t/1; busybox stat -c '%s %a' t/1
 ## failures

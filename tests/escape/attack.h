@@ -45,12 +45,16 @@ __attribute__((unused)) static int run_program(const char *path, char *const arg
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
 }
 
-/* The sandbox still serves: processes, programs, pipes, files. */
+/* The sandbox still serves: processes, programs, pipes, files (in a place of their own, for an attack
+ * may have closed the current directory). */
 __attribute__((unused)) static void check_alive(void)
 {
 	int ends[2];
 	char text[8] = "";
-	char *argv[] = { (char *)"sh", (char *)"-c", (char *)"echo x > alive && cat alive > /dev/null", NULL };
+	char place[] = "/dev/shm/alive-XXXXXX", script[128];
+	char *argv[] = { (char *)"sh", (char *)"-c", script, NULL };
+	CHECK(mkdtemp(place) != NULL);
+	snprintf(script, sizeof(script), "cd %s && echo x > f && cat f | grep -q x && rm -r %s", place, place);
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(write(ends[1], "alive", 6), 6);
 	CHECK_EQ(read(ends[0], text, sizeof(text)), 6);

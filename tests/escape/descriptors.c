@@ -168,14 +168,14 @@ TEST(many_mapped_descriptors)
 	struct rlimit limit;
 	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	int fd = open("/usr/bin/env", O_RDONLY), highest = -1;
-	for (int to = 100; to < (int)limit.rlim_cur && to < 60000; to += 997) {
+	for (int to = 100; to < (int)limit.rlim_cur && to < 60000; to += 97) {
 		if (dup2(fd, to) != to)
 			break;
 		void *map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, to, 0);
 		CHECK(map != MAP_FAILED);
 		highest = to;
 	}
-	CHECK(highest > 100);
+	CHECK(highest > 900);
 	check_alive();
 }
 

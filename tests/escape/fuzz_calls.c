@@ -158,6 +158,11 @@ static long random_argument(void)
 	}
 }
 
+static void interrupted(int number)
+{
+	(void)number;
+}
+
 static void random_calls(void *argument)
 {
 	state = (uint64_t)(uintptr_t)argument * 0x9e3779b97f4a7c15ul + 1;
@@ -169,8 +174,10 @@ static void random_calls(void *argument)
 		uint64_t word = (uint64_t)random_argument();
 		memcpy(arena + i, &word, 8);
 	}
-	alarm(2);
-	for (int i = 0; i < 3000; i++) {
+	struct sigaction interrupt = { .sa_handler = interrupted };
+	sigaction(SIGALRM, &interrupt, NULL);
+	for (int i = 0; i < 1500; i++) {
+		ualarm(10000, 10000); /* what would wait for ever is interrupted */
 		const struct row *row = &rows[next_random() % ROWS];
 		if (is_never(row->name) || row->class == REFUSED)
 			continue;
