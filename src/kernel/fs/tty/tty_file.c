@@ -171,6 +171,15 @@ static ssize_t slave_read(struct file *f, struct uio *u, uint64_t *pos)
 	return n;
 }
 
+/* Times of a terminal are kept to eight seconds, as on Linux: they must not tell of single keys. */
+static void touch(int64_t *time_ns)
+{
+	int64_t now = clock_real();
+
+	if (now / (8 * (int64_t)NSEC_PER_SEC) != *time_ns / (8 * (int64_t)NSEC_PER_SEC))
+		*time_ns = now;
+}
+
 static void slave_read_done(struct file *f, size_t count)
 {
 	struct tty_file *tf = f->priv;
@@ -180,6 +189,8 @@ static void slave_read_done(struct file *f, size_t count)
 		return;
 	ldisc_consume(&t->ld, (uint32_t)count, tf->read_eof && count == tf->read_count);
 	tf->read_eof = false;
+	if (t->inode)
+		touch(&t->inode->atime);
 	tty_vtime_cancel(t);
 	tty_settle(t);
 }
@@ -227,6 +238,8 @@ static void slave_write_done(struct file *f, size_t count)
 	if (!count || tty_file_dead(tf))
 		return;
 	ldisc_output_commit(&tf->tty->ld, tf->columns);
+	if (tf->tty->inode)
+		touch(&tf->tty->inode->mtime);
 	tty_settle(tf->tty);
 }
 
