@@ -190,7 +190,8 @@ int fifo_open(struct call *c, struct inode *inode, struct file *file)
 
 	if (!p)
 		return -ENOMEM;
-	ret = fifo_open_mode(c, p, file);
+	/* An anonymous pipe opened again (/dev/fd/N) never waits for a partner. */
+	ret = inode->sb->fs_type == FS_PIPE ? 0 : fifo_open_mode(c, p, file);
 	if (ret) {
 		if (ret != CALL_BLOCK && !p->files && !waitq_active(&p->open_read_wq) &&
 		    !waitq_active(&p->open_write_wq))
