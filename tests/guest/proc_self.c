@@ -6,11 +6,16 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 
 static char text[1 << 20];
 
@@ -208,6 +213,74 @@ TEST(descriptor_links)
 	CHECK_EQ(read(p[0], text, 3), 3);
 	CHECK_ERRNO(readlink("/proc/self/fd/999", link, sizeof(link)), ENOENT);
 	CHECK_ERRNO(open("/proc/self/fd/x", O_RDONLY), ENOENT);
+}
+
+TEST(names_of_anonymous_descriptors)
+{
+	char path[64], link[PATH_MAX];
+	int fds[] = { eventfd(0, 0), epoll_create1(0), inotify_init(), timerfd_create(CLOCK_MONOTONIC, 0) };
+	static const char *const want[] = { "anon_inode:[eventfd]", "anon_inode:[eventpoll]",
+					    "anon_inode:inotify", "anon_inode:[timerfd]" };
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fds[i]);
+		read_link(path, link);
+		CHECK_STR(link, want[i]);
+	}
+	int s[2];
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, s), 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s[0]);
+	read_link(path, link);
+	CHECK(!strncmp(link, "socket:[", 8));
+	CHECK_ERRNO(open(path, O_RDWR), ENXIO);
+}
+
+TEST(a_process_directory_takes_signals)
+{
+	char path[64];
+	int status;
+	pid_t pid = fork();
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	int fd = open(path, O_DIRECTORY | O_RDONLY);
+	CHECK(fd >= 0);
+	CHECK_EQ(syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0), 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	CHECK_ERRNO(syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0), ESRCH);
+	fd = open("/proc/self/stat", O_RDONLY);
+	CHECK_ERRNO(syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0), EBADF);
+}
+
+TEST(a_zombie_can_be_waited_for_by_descriptor)
+{
+	siginfo_t info = { 0 };
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(5);
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	CHECK(fd >= 0);
+	CHECK_EQ(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	int late = (int)syscall(SYS_pidfd_open, pid, 0);
+	CHECK(late >= 0);
+	CHECK_EQ(syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0), 0);
+	memset(&info, 0, sizeof(info));
+	CHECK_EQ(waitid(P_PIDFD, (id_t)fd, &info, WEXITED), 0);
+	CHECK_EQ(info.si_status, 5);
+	CHECK_ERRNO(waitid(P_PIDFD, (id_t)late, &info, WEXITED), ECHILD);
+	CHECK_ERRNO(syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0), ESRCH);
+}
+
+TEST(threads_have_no_threads)
+{
+	char path[96];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/self/task/%d", getpid());
+	CHECK_EQ(stat(path, &st), 0);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/task", getpid());
+	CHECK_ERRNO(stat(path, &st), ENOENT);
 }
 
 TEST(descriptor_directory)

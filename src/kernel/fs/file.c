@@ -7,6 +7,7 @@
  * waiter that sits in the file's wait queue.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 
@@ -38,9 +39,11 @@ struct file *file_new(enum file_ops_id ops, struct path path, struct inode *inod
 
 struct file *file_new_anon(enum file_ops_id ops, const char *name, uint32_t flags, void *priv)
 {
+	char full[64];
 	struct mount *m = mount_anon(FS_ANON);
 	struct inode *inode = m ? inode_new(m->sb, IOPS_NONE, S_IRUSR | S_IWUSR) : NULL;
-	struct dentry *d = inode ? dentry_anon(inode, name) : NULL;
+	snprintf(full, sizeof(full), "anon_inode:%s", name);
+	struct dentry *d = inode ? dentry_anon(inode, full) : NULL;
 	struct file *f = d ? file_new(ops, (struct path){ m, d }, inode, flags) : NULL;
 	dentry_put(d);
 	inode_put(inode);

@@ -123,7 +123,8 @@ static inline const struct file_ops *file_ops(const struct file *f)
  * inode. NULL: -ENFILE is the answer.
  */
 struct file *file_new(enum file_ops_id ops, struct path path, struct inode *inode, uint32_t flags);
-/* An anonymous object ("anon_inode:[eventfd]"): makes the inode and path too. NULL = -ENOMEM. */
+/* An anonymous object: `name` "[eventfd]" shows as "anon_inode:[eventfd]". Makes the inode and path
+ * too. NULL = -ENOMEM. */
 struct file *file_new_anon(enum file_ops_id ops, const char *name, uint32_t flags, void *priv);
 struct file *file_get(struct file *f);
 void file_put(struct file *f);

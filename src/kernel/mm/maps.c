@@ -99,7 +99,8 @@ bool mm_maps_parse(char *line, struct mm_map *ret)
 	unsigned major = (unsigned)parse_hex(&p);
 	if (!skip(&p, ':'))
 		return false;
-	ret->dev = makedev(major, (unsigned)parse_hex(&p));
+	unsigned minor = (unsigned)parse_hex(&p); /* makedev() may evaluate its arguments twice */
+	ret->dev = makedev(major, minor);
 	if (!skip(&p, ' '))
 		return false;
 	ret->ino = 0;

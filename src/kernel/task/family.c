@@ -101,6 +101,17 @@ struct list *zombie_list(void)
 	return &family->zombies;
 }
 
+struct process *process_find_any(int guest_pid)
+{
+	struct process *p = process_find(guest_pid);
+	return p ? p : zombie_find(guest_pid);
+}
+
+bool process_is_there(struct process *p)
+{
+	return process_find_any(p->pid) == p;
+}
+
 char process_state_now(struct process *p)
 {
 	return host_proc_state(p->host_pid);

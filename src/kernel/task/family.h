@@ -14,6 +14,11 @@ struct process *zombie_find(int guest_pid); /* NULL = absent */
 /* All zombies that are still there; linked through struct process.all_link. */
 struct list *zombie_list(void);
 
+/* Alive or a zombie; NULL = absent. */
+struct process *process_find_any(int guest_pid);
+/* The number of `p` still means `p`: it has not been waited for. */
+bool process_is_there(struct process *p);
+
 /* State letter; 'Z' also for a death not yet reported, 0 = gone altogether. */
 char process_state_now(struct process *p);
 /* Guest pid of the present parent; 0 = none (pid 1). */

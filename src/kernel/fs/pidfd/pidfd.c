@@ -5,7 +5,7 @@
  * zombie. Everything that acts is done by the host kernel in the calling thread, after the
  * translation of the descriptor to the number: the thread is then the real sender, and waiting has
  * the host's semantics. A number cannot have been given to another process as long as
- * process_find() still gives the process of the descriptor.
+ * process_is_there(): alive, or a zombie that nobody has waited for.
  */
 #include "kernel/fs/pidfd/pidfd.h"
 
@@ -21,6 +21,8 @@
 #include "kernel/core/call.h"
 #include "kernel/core/user.h"
 #include "kernel/fs/file.h"
+#include "kernel/fs/proc/procfs.h"
+#include "kernel/task/family.h"
 #include "kernel/task/task.h"
 
 #ifndef P_PIDFD
@@ -32,10 +34,25 @@ static int pidfd_process(struct task *t, int fd, struct file **ret_file, struct 
 {
 	struct file *f = fd_file(t, fd);
 
-	if (!f || (f->flags & O_PATH) || f->ops != FOPS_PIDFD)
+	if (!f || (f->flags & O_PATH))
 		return -EBADF;
 	*ret_file = f;
-	*ret = f->priv;
+	*ret = f->ops == FOPS_PIDFD ? f->priv : NULL;
+	return *ret ? 0 : -EBADF;
+}
+
+/* Signals may also be sent through an open directory /proc/PID. */
+static int signal_target(struct task *t, int fd, struct process **ret)
+{
+	struct file *f;
+	int err = pidfd_process(t, fd, &f, ret);
+
+	if (!err)
+		return 0;
+	f = fd_file(t, fd);
+	*ret = f && !(f->flags & O_PATH) ? procfs_process(f->inode) : NULL;
+	if (!*ret)
+		return f && procfs_is_process(f->inode) ? -ESRCH : -EBADF;
 	return 0;
 }
 
@@ -48,7 +65,7 @@ long sys_pidfd_open(struct call *c)
 
 	if ((flags & ~PIDFD_NONBLOCK_FLAG) || pid <= 0)
 		return -EINVAL;
-	p = process_find(pid);
+	p = process_find_any(pid);
 	if (!p) /* a thread that is no leader is EINVAL, anything else unknown */
 		return task_find(pid) ? -EINVAL : -ESRCH;
 	f = file_new_anon(FOPS_PIDFD, "[pidfd]", O_RDWR | (flags & O_NONBLOCK), process_get(p));
@@ -77,11 +94,10 @@ long sys_pidfd_send_signal(struct call *c)
 {
 	int sig = (int)c->args[1], err;
 	struct process *p;
-	struct file *f;
 
 	if ((uint32_t)c->args[3])
 		return -EINVAL;
-	err = pidfd_process(c->task, (int)c->args[0], &f, &p);
+	err = signal_target(c->task, (int)c->args[0], &p);
 	if (err)
 		return err;
 	if (sig < 0 || sig > SIGRTMAX)
@@ -90,7 +106,7 @@ long sys_pidfd_send_signal(struct call *c)
 		err = check_siginfo(c, p, sig);
 	if (err)
 		return err;
-	if (process_find(p->pid) != p)
+	if (!process_is_there(p))
 		return -ESRCH;
 	if (p != c->task->proc && !process_may_signal(c->task->cred, p))
 		return -EPERM;
@@ -137,7 +153,7 @@ long sys_waitid(struct call *c)
 	err = pidfd_process(c->task, (int)c->args[1], &f, &p);
 	if (err)
 		return err;
-	if (process_find(p->pid) != p)
+	if (!process_is_there(p))
 		return -ECHILD;
 	args[1] = (uint64_t)p->pid;
 	if (f->flags & O_NONBLOCK)
@@ -172,7 +188,7 @@ static void pidfd_release(struct file *f)
 static ssize_t pidfd_fdinfo(struct file *f, char *dst, size_t capacity)
 {
 	struct process *p = f->priv;
-	int pid = process_find(p->pid) == p ? p->pid : -1;
+	int pid = process_is_there(p) ? p->pid : -1;
 	int n = snprintf(dst, capacity, "Pid:\t%d\nNSpid:\t%d\n", pid, pid);
 
 	return MIN((ssize_t)n, (ssize_t)capacity);

@@ -72,14 +72,13 @@ static const struct proc_row *row_of(uint32_t row)
  */
 static int find_subject(struct proc_ctx *x)
 {
-	if (x->key.thread) {
-		x->task = task_find((int)x->key.pid);
-		x->proc = x->task ? x->task->proc : NULL;
+	x->task = x->key.thread ? task_find((int)x->key.pid) : NULL;
+	if (x->task) {
+		x->proc = x->task->proc;
 	} else {
-		x->proc = process_find((int)x->key.pid);
-		if (!x->proc)
-			x->proc = zombie_find((int)x->key.pid);
-		x->task = x->proc ? process_leader(x->proc) : NULL;
+		/* The leader, dead or alive, answers for its process. */
+		x->proc = process_find_any((int)x->key.pid);
+		x->task = x->proc && !x->key.thread ? process_leader(x->proc) : NULL;
 	}
 	if (!x->proc)
 		return -ESRCH;
@@ -229,7 +228,7 @@ static bool numbered_child(struct proc_key dir, struct qstr name, struct proc_ke
 		if (!parse_number(name, PID_LIMIT, &n) || !n)
 			return false;
 		/* Threads other than leaders can be reached by number though they are not listed. */
-		bool thread = !process_find((int)n) && task_find((int)n);
+		bool thread = !process_find_any((int)n) && task_find((int)n);
 		*ret = (struct proc_key){ .row = PROC_PID_ROWS, .pid = n, .thread = thread };
 		return true;
 	}
@@ -243,7 +242,7 @@ static bool numbered_child(struct proc_key dir, struct qstr name, struct proc_ke
 			t = task_find((int)n);
 		}
 		*ret = (struct proc_key){ .row = PROC_PID_ROWS, .pid = n, .thread = true };
-		return t && t->proc->pid == (int)dir.pid;
+		return n == dir.pid || (t && t->proc->pid == (int)dir.pid);
 	}
 	bool fd = !strcmp(path, "fd");
 	if ((fd || !strcmp(path, "fdinfo")) && parse_number(name, FD_LIMIT, &n)) {
@@ -311,6 +310,24 @@ static bool list_processes(struct list *processes, const struct lister *l)
 	return true;
 }
 
+static bool list_threads(struct proc_key dir, struct proc_ctx *x, const struct lister *l)
+{
+	struct proc_key key = { .row = PROC_PID_ROWS, .pid = dir.pid, .thread = true };
+	struct task *t;
+
+	if (!emit_number(l, key, key.pid, DT_DIR))
+		return false;
+	if (!x->task)
+		return true;
+	process_find_threads(x->proc);
+	list_for_each(t, &x->proc->threads, sibling) {
+		key.pid = (uint32_t)t->tid;
+		if (!t->exiting && key.pid != dir.pid && !emit_number(l, key, key.pid, DT_DIR))
+			return false;
+	}
+	return true;
+}
+
 static bool list_numbers(struct task *reader, struct proc_key dir, const struct lister *l)
 {
 	struct proc_ctx x;
@@ -320,19 +337,8 @@ static bool list_numbers(struct task *reader, struct proc_key dir, const struct 
 		return list_processes(process_list(), l) && list_processes(zombie_list(), l);
 	if (dir.row < PROC_PID_ROWS || resolve_key(dir, reader, &x))
 		return true;
-	if (!strcmp(path, "task")) {
-		struct task *t;
-		process_find_threads(x.proc);
-		list_for_each(t, &x.proc->threads, sibling) {
-			if (t->exiting)
-				continue;
-			struct proc_key key = { .row = PROC_PID_ROWS, .pid = (uint32_t)t->tid,
-						.thread = true };
-			if (!emit_number(l, key, key.pid, DT_DIR))
-				return false;
-		}
-		return true;
-	}
+	if (!strcmp(path, "task"))
+		return list_threads(dir, &x, l);
 	bool fd = !strcmp(path, "fd");
 	if ((!fd && strcmp(path, "fdinfo")) || !x.task || !x.task->files)
 		return true;
@@ -444,6 +450,20 @@ const struct inode_ops proc_inode_ops = {
 	.readdir = proc_readdir,
 	.open = proc_open,
 };
+
+/* ---- for pidfd_send_signal(2) ---- */
+bool procfs_is_process(const struct inode *inode)
+{
+	if (inode->ops != IOPS_PROC)
+		return false;
+	struct proc_key key = proc_key_of(inode);
+	return key.row == PROC_PID_ROWS && !key.thread;
+}
+
+struct process *procfs_process(const struct inode *inode)
+{
+	return procfs_is_process(inode) ? process_find_any((int)proc_key_of(inode).pid) : NULL;
+}
 
 /* ---- mounting ---- */
 int procfs_mount(void)
