@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 
 /* The raw calls: libc broadcasts to threads and hides nothing we want hidden, but also sorts out
  * arguments. */
@@ -308,6 +309,8 @@ static int report(const char *what)
 		return !(r == 1234 && e == 1234 && s == 1234 && effective_caps() == 0);
 	if (!strcmp(what, "sgid"))
 		return !(getgid() == 1234 && getegid() == 0 && geteuid() == 1234);
+	if (!strcmp(what, "caps"))
+		return !(r == 1234 && e == 1234 && effective_caps() == 1u << CAP_CHOWN);
 	return 50;
 }
 
@@ -327,6 +330,36 @@ TEST(set_user_id_programs)
 	CHECK_EQ(confined, 0);
 	CHECK_EQ(plain, 0);
 	CHECK_EQ(group, 0);
+}
+
+/* cap_chown, permitted and effective; version 2 of the attribute. */
+static const uint8_t chown_cap[20] = { 1, 0, 0, 2, 1 << CAP_CHOWN };
+
+TEST(programs_with_capabilities)
+{
+	char name[] = "/tmp/cred_caps_XXXXXX";
+	need_root();
+	make_setid_copy(name, 0755);
+	if (setxattr(name, "security.capability", chown_cap, sizeof(chown_cap), 0) < 0) {
+		unlink(name);
+		SKIP("no capabilities on files");
+	}
+	int with = run_as(1234, name, "caps", false);
+	int without = run_as(1234, name, "plain", true);
+	CHECK_EQ(unlink(name), 0);
+	CHECK_EQ(with, 0);
+	CHECK_EQ(without, 0);
+}
+
+TEST(giving_capabilities_takes_privilege)
+{
+	char name[] = "/tmp/cred_caps_XXXXXX";
+	if (geteuid() == 0 && setuid(1234))
+		SKIP("cannot drop privileges");
+	int fd = mkstemp(name);
+	CHECK(fd >= 0);
+	CHECK_ERRNO(fsetxattr(fd, "security.capability", chown_cap, sizeof(chown_cap), 0), EPERM);
+	CHECK_EQ(unlink(name), 0);
 }
 
 TEST(no_new_privs_is_one_way)

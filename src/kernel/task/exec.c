@@ -222,15 +222,22 @@ static int follow_scripts(struct call *c, struct exec *e, const char *name)
 	}
 }
 
-/* Set-user-ID and set-group-ID bits of the program (credentials(7), capabilities(7)). */
+/* Set-id bits and capabilities of the program: credentials(7), capabilities(7). */
 static int prepare_cred(struct task *t, struct exec *e)
 {
-	const struct inode *inode = e->program->inode;
-	const struct cred_exec file = { .mode = inode->mode,
-					.uid = inode->uid,
-					.gid = inode->gid,
-					.nosuid = e->program->path.mnt->flags & MS_NOSUID };
+	struct inode *inode = e->program->inode;
+	struct cred_exec file = { .mode = inode->mode,
+				  .uid = inode->uid,
+				  .gid = inode->gid,
+				  .nosuid = e->program->path.mnt->flags & MS_NOSUID };
+	char caps[64];
+	ssize_t n = file.nosuid || !inode_ops(inode)->getxattr ? -ENODATA :
+		    inode_ops(inode)->getxattr(inode, "security.capability", caps, sizeof(caps));
 
+	if (n > 0) {
+		file.file_caps = caps;
+		file.file_caps_size = (size_t)n;
+	}
 	return cred_for_exec(t->cred, &file, &e->cred, &e->secure);
 }
 
