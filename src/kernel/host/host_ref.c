@@ -32,6 +32,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "kernel/core/arena.h"
 #include "kernel/host/proc.h"
 
@@ -46,6 +47,7 @@ struct slot {
 	struct host_ref *owner;
 	uint32_t next, prev; /* index + 1; 0 = none */
 	bool used;
+	bool pinned;
 	bool on_lru;
 };
 
@@ -55,6 +57,7 @@ static uint32_t lru_head, lru_tail; /* index + 1 */
 static uint32_t free_head;	    /* index + 1, linked by next */
 static uint32_t never_used;	    /* slots from here on were never taken */
 static uint32_t open_count, open_limit;
+static uint32_t pinned_count; /* slots that are never evicted */
 
 struct host_ref_root {
 	uint64_t next_store_id;
@@ -149,6 +152,7 @@ static void slot_free(struct slot *s)
 		s->owner->slot = 0;
 	s->owner = NULL;
 	s->used = false;
+	pinned_count -= s->pinned;
 	s->next = free_head;
 	free_head = (uint32_t)(s - slots) + 1;
 }
@@ -162,10 +166,13 @@ static bool evict_one(void)
 	return true;
 }
 
-static struct slot *slot_new(struct host_ref *owner, bool lru)
+/* A part of the table stays for what can be closed and opened again, or nothing would work. */
+static struct slot *slot_new(struct host_ref *owner, bool pinned)
 {
 	struct slot *s;
 
+	if (pinned && pinned_count >= MIN(open_limit, SLOT_MAX) / 4 * 3)
+		return NULL;
 	if (!free_head && never_used == SLOT_MAX && !evict_one())
 		return NULL;
 	if (free_head) {
@@ -174,9 +181,8 @@ static struct slot *slot_new(struct host_ref *owner, bool lru)
 	} else {
 		s = &slots[never_used++];
 	}
-	*s = (struct slot){ .fd = { -EBADF, -EBADF }, .owner = owner, .used = true };
-	if (lru)
-		lru_push(s);
+	*s = (struct slot){ .fd = { -EBADF, -EBADF }, .owner = owner, .used = true, .pinned = pinned };
+	pinned_count += pinned;
 	return s;
 }
 
@@ -310,17 +316,17 @@ static int ref_fd(struct host_ref *ref, int which)
 		lru_unlink(s);
 	int fd = open_ref(ref, which);
 	if (fd < 0) {
-		if (s && !ref->pinned)
+		if (s && !s->pinned)
 			lru_push(s);
 		return fd;
 	}
 	if (!s)
-		s = slot_new(ref, false);
+		s = slot_new(ref, ref->pinned);
 	if (!s) {
 		close(fd);
 		return -ENFILE;
 	}
-	if (!ref->pinned)
+	if (!s->pinned)
 		lru_push(s);
 	ref->slot = (uint32_t)(s - slots) + 1;
 	s->fd[which] = fd;
@@ -404,11 +410,12 @@ int host_store_create(struct host_ref *ret)
 		*ret = (struct host_ref){ 0 };
 		return fd;
 	}
-	struct slot *s = slot_new(ret, true);
+	struct slot *s = slot_new(ret, false);
 	if (!s) {
 		close(fd);
 		return 0; /* opened again when used */
 	}
+	lru_push(s);
 	s->fd[FD_WRITE] = fd;
 	open_count++;
 	ret->slot = (uint32_t)(s - slots) + 1;
@@ -423,9 +430,10 @@ int host_memfd_create(unsigned flags, struct host_ref *ret)
 	if (fd < 0)
 		return -errno;
 	*ret = (struct host_ref){ .kind = HOST_REF_MEMFD, .writable = true, .pinned = true };
-	struct slot *s = slot_new(ret, false);
+	struct slot *s = slot_new(ret, true);
 	if (!s) {
 		close(fd);
+		*ret = (struct host_ref){ 0 };
 		return -ENFILE;
 	}
 	s->fd[FD_WRITE] = fd;
@@ -438,11 +446,12 @@ int host_ref_passed(int fd, struct host_ref *ret)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	struct slot *s = slot_new(NULL, false);
-	if (!s)
-		return -ENFILE;
+	int err = fstat(fd, &st) < 0 ? -errno : 0;
+	struct slot *s = err < 0 ? NULL : slot_new(NULL, true);
+	if (!s) {
+		close(fd);
+		return err < 0 ? err : -ENFILE;
+	}
 	*ret = (struct host_ref){ .kind = HOST_REF_PASSED,
 				  .directory = S_ISDIR(st.st_mode),
 				  .pinned = true,

@@ -76,7 +76,7 @@ void host_ref_close(struct host_ref *ref);
 /* Closes, and for store files removes the file. Leaves *ref empty. */
 void host_ref_drop(struct host_ref *ref);
 
-/* Passed descriptors: takes ownership of fd. */
+/* Passed descriptors: takes ownership of fd, also on failure. */
 int host_ref_passed(int fd, struct host_ref *ret);
 
 /* Stat of a name below a root without following links. */
