@@ -18,6 +18,7 @@ struct dgram {
 	int64_t stamp;	     /* clock_real, when somebody asked for it */
 	uint8_t dst[16];     /* inet: where it was sent to */
 	uint16_t dst_port;
+	uint8_t hops, traffic_class; /* inet: as the sender set them */
 	uint16_t name_size;  /* of the source address at the start of bytes[] */
 	uint32_t size;	     /* payload, behind the address */
 	uint32_t charge;     /* LIMIT_BUFFER_BYTES and rxq_bytes */

@@ -37,6 +37,8 @@ struct scm {
 	struct scm_cred cred;
 	bool has_pktinfo; /* IP_PKTINFO or IPV6_PKTINFO with a source address */
 	uint8_t pktinfo_src[16];
+	bool has_hops, has_class; /* IP_TTL, IPV6_HOPLIMIT; IP_TOS, IPV6_TCLASS */
+	uint8_t hops, traffic_class;
 };
 
 /* Reads and checks msg_control. 0 or -errno; on failure the message holds nothing. */

@@ -83,6 +83,8 @@ static int check_protocol(int type, int protocol)
 	case SOCK_DGRAM:
 		if (protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6)
 			return -EACCES; /* ping sockets: an empty ping_group_range */
+		if (protocol == IPPROTO_UDPLITE) /* UDP in all but name, and ports of its own */
+			return protocol;
 		return protocol == 0 || protocol == IPPROTO_UDP ? IPPROTO_UDP : -EPROTONOSUPPORT;
 	case SOCK_RAW:
 		return protocol == 0 ? -EPROTONOSUPPORT : -EPERM;

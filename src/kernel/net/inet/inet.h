@@ -144,9 +144,11 @@ int inet_check_listen(struct inet_sock *i);
 struct inet_sock *inet_find_listener(const struct inet_name *dst);
 /* A connected TCP end with exactly these names. */
 bool inet_connection_exists(const struct inet_name *local, const struct inet_name *remote);
-struct inet_sock *inet_find_udp(const struct inet_name *dst, const struct inet_name *src);
+struct inet_sock *inet_find_udp(int protocol, const struct inet_name *dst,
+				const struct inet_name *src);
 /* Next UDP socket after `prev` (NULL = first) that gets messages to the group `dst`. */
-struct inet_sock *inet_next_member(struct inet_sock *prev, const struct inet_name *dst);
+struct inet_sock *inet_next_member(struct inet_sock *prev, int protocol,
+				   const struct inet_name *dst);
 
 /* ---- tcp.c ---- */
 int tcp_listen(struct call *c, struct inet_sock *i, int backlog);

@@ -98,6 +98,8 @@ static const struct row rows[] = {
 	FLAG(LEVEL_TCP, TCP_TIMESTAMP, 0),
 	FLAG(LEVEL_TCP, TCP_INQ, 0),
 	FLAG(LEVEL_UDP, UDP_CORK, 0),
+	{ LEVEL_UDP, 10 /* UDPLITE_SEND_CSCOV */, 0, 0, 65535 },
+	{ LEVEL_UDP, 11 /* UDPLITE_RECV_CSCOV */, 0, 0, 65535 },
 	FLAG(LEVEL_UDP, 101 /* UDP_NO_CHECK6_TX */, 0),
 	FLAG(LEVEL_UDP, 102 /* UDP_NO_CHECK6_RX */, 0),
 };
@@ -112,7 +114,10 @@ static int level_index(const struct inet_sock *i, int level)
 	case IPPROTO_TCP:
 		return inet_is_tcp(i) ? LEVEL_TCP : -1;
 	case IPPROTO_UDP:
-		return inet_is_tcp(i) ? -1 : LEVEL_UDP;
+	case IPPROTO_UDPLITE: /* its options are the checksum coverages */
+		return inet_is_tcp(i) || (level == IPPROTO_UDPLITE && i->sk.protocol != level) ?
+			       -1 :
+			       LEVEL_UDP;
 	default:
 		return -1;
 	}
@@ -432,6 +437,30 @@ int inet_getsockopt(struct call *c, struct socket *s, int level, int opt, void *
 
 /* ---- ancillary data of a send ---- */
 
+static int set_hops_or_class(struct msg *m, int level, int type, const void *data, size_t size)
+{
+	bool hops = level == IPPROTO_IP ? type == IP_TTL : type == IPV6_HOPLIMIT;
+	bool class = level == IPPROTO_IP ? type == IP_TOS : type == IPV6_TCLASS;
+	int v;
+
+	if (level != IPPROTO_IP && level != IPPROTO_IPV6)
+		return 0;
+	if (!hops && !class)
+		return -EINVAL;
+	if (option_get_int_or_byte(data, size, &v) || v < -1 || v > 255)
+		return -EINVAL;
+	if (v < 0)
+		return 0; /* the default */
+	if (hops) {
+		m->scm.has_hops = true;
+		m->scm.hops = (uint8_t)v;
+	} else {
+		m->scm.has_class = true;
+		m->scm.traffic_class = (uint8_t)v;
+	}
+	return 0;
+}
+
 int inet_send_control(struct socket *s, struct msg *m, int level, int type, const void *data,
 		      size_t size)
 {
@@ -458,7 +487,5 @@ int inet_send_control(struct socket *s, struct msg *m, int level, int type, cons
 		m->scm.has_pktinfo = true;
 		return 0;
 	}
-	bool known = (level == IPPROTO_IP && (type == IP_TTL || type == IP_TOS)) ||
-		     (level == IPPROTO_IPV6 && (type == IPV6_HOPLIMIT || type == IPV6_TCLASS));
-	return known || level != IPPROTO_IP ? 0 : -EINVAL;
+	return set_hops_or_class(m, level, type, data, size);
 }

@@ -71,7 +71,8 @@ static bool conflicts(const struct inet_sock *i, struct inet_name local, bool st
 	struct inet_sock *other;
 
 	list_for_each(other, chain_of(i, local.port), port_link) {
-		if (other == i || other->local.port != local.port)
+		if (other == i || other->local.port != local.port ||
+		    other->sk.protocol != i->sk.protocol)
 			continue;
 		if (overlap(i, &local.ip, other) && (strict || !may_share(i, other)))
 			return true;
@@ -202,13 +203,14 @@ static bool from_peer(const struct inet_sock *i, const struct inet_name *src)
 	return i->remote.port == src->port && inet_same_ip(&i->remote.ip, &src->ip);
 }
 
-struct inet_sock *inet_find_udp(const struct inet_name *dst, const struct inet_name *src)
+struct inet_sock *inet_find_udp(int protocol, const struct inet_name *dst,
+				const struct inet_name *src)
 {
 	struct inet_sock *i, *best = NULL;
 	int best_score = 0, group = 0;
 
 	list_for_each(i, &inet_root()->udp[dst->port % INET_PORT_BUCKETS], port_link) {
-		int score = score_local(i, dst);
+		int score = i->sk.protocol == protocol ? score_local(i, dst) : 0;
 		if (score && i->remote.port)
 			score = from_peer(i, src) ? score + 8 : 0;
 		if (score > best_score) {
@@ -233,14 +235,15 @@ static bool in_group(const struct inet_sock *i, const struct in6_addr *group)
 	return false;
 }
 
-struct inet_sock *inet_next_member(struct inet_sock *prev, const struct inet_name *dst)
+struct inet_sock *inet_next_member(struct inet_sock *prev, int protocol,
+				   const struct inet_name *dst)
 {
 	struct list *chain = &inet_root()->udp[dst->port % INET_PORT_BUCKETS];
 	struct list *at = prev ? prev->port_link.next : chain->next;
 
 	for (; at != chain; at = at->next) {
 		struct inet_sock *i = list_entry(at, struct inet_sock, port_link);
-		if (score_local(i, dst) && in_group(i, &dst->ip))
+		if (i->sk.protocol == protocol && score_local(i, dst) && in_group(i, &dst->ip))
 			return i;
 	}
 	return NULL;

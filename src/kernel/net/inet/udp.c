@@ -87,6 +87,21 @@ static int destination(struct inet_sock *i, struct msg *m, struct inet_name *ret
 	return ret->port ? check_destination(i, ret) : -EINVAL;
 }
 
+/* Hop limit and traffic class: of this message, or of the socket. */
+static void set_header(const struct inet_sock *i, const struct msg *m, const struct inet_name *dst,
+		       struct dgram *d)
+{
+	bool v4 = inet_is_v4(&dst->ip), many = inet_is_multicast(&dst->ip);
+	int level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
+	int hops_option = v4 ? (many ? IP_MULTICAST_TTL : IP_TTL) :
+			       (many ? IPV6_MULTICAST_HOPS : IPV6_UNICAST_HOPS);
+
+	d->hops = m->scm.has_hops ? m->scm.hops : (uint8_t)inet_option(i, level, hops_option);
+	d->traffic_class = m->scm.has_class ?
+				   m->scm.traffic_class :
+				   (uint8_t)inet_option(i, level, v4 ? IP_TOS : IPV6_TCLASS);
+}
+
 ssize_t udp_send(struct inet_sock *i, struct msg *m)
 {
 	struct inet_name dst, src;
@@ -119,6 +134,7 @@ ssize_t udp_send(struct inet_sock *i, struct msg *m)
 		return err;
 	memcpy(d->dst, &dst.ip, sizeof(d->dst));
 	d->dst_port = dst.port;
+	set_header(i, m, &dst, d);
 	dgram_stage(&i->sk, d);
 	return (ssize_t)size;
 }
@@ -132,15 +148,17 @@ static bool deliver(struct inet_sock *to, struct dgram *d)
 	return true;
 }
 
-static void deliver_to_group(const struct inet_name *dst, struct dgram *d)
+static void deliver_to_group(int protocol, const struct inet_name *dst, struct dgram *d)
 {
 	struct inet_sock *to = NULL;
 
-	while ((to = inet_next_member(to, dst))) {
+	while ((to = inet_next_member(to, protocol, dst))) {
 		struct dgram *copy = dgram_new(d->bytes, d->name_size, d->size);
 		if (!copy)
 			break;
 		memcpy(copy->dst, d->dst, sizeof(copy->dst));
+		copy->hops = d->hops;
+		copy->traffic_class = d->traffic_class;
 		memcpy(dgram_data(copy), dgram_data(d), d->size);
 		if (!deliver(to, copy))
 			dgram_free(copy);
@@ -161,10 +179,10 @@ void udp_send_done(struct inet_sock *i, size_t count)
 	memcpy(&src, d->bytes, sizeof(src));
 	i->bytes_out += d->size;
 	if (inet_is_multicast(&dst.ip)) {
-		deliver_to_group(&dst, d);
+		deliver_to_group(i->sk.protocol, &dst, d);
 		return;
 	}
-	struct inet_sock *to = inet_find_udp(&dst, &src);
+	struct inet_sock *to = inet_find_udp(i->sk.protocol, &dst, &src);
 	if (to && deliver(to, d))
 		return;
 	dgram_free(d);
@@ -195,7 +213,7 @@ ssize_t udp_recv(struct inet_sock *i, struct msg *m)
 static void put_v4(struct inet_sock *i, struct cmsg_out *out, const struct dgram *d)
 {
 	struct in6_addr dst;
-	int ttl = 64, tos = 0;
+	int ttl = d->hops;
 
 	memcpy(&dst, d->dst, sizeof(dst));
 	if (inet_option(i, IPPROTO_IP, IP_PKTINFO)) {
@@ -207,12 +225,12 @@ static void put_v4(struct inet_sock *i, struct cmsg_out *out, const struct dgram
 	if (inet_option(i, IPPROTO_IP, IP_RECVTTL))
 		cmsg_put(out, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
 	if (inet_option(i, IPPROTO_IP, IP_RECVTOS))
-		cmsg_put(out, IPPROTO_IP, IP_TOS, &tos, 1);
+		cmsg_put(out, IPPROTO_IP, IP_TOS, &d->traffic_class, 1);
 }
 
 static void put_v6(struct inet_sock *i, struct cmsg_out *out, const struct dgram *d)
 {
-	int hops = 64, class = 0;
+	int hops = d->hops, class = d->traffic_class;
 
 	if (inet_option(i, IPPROTO_IPV6, IPV6_RECVPKTINFO)) {
 		struct in6_pktinfo info = { .ipi6_ifindex = LO_INDEX };
