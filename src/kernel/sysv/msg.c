@@ -41,15 +41,6 @@ struct message {
 	uint8_t data[];
 };
 
-struct queue {
-	struct ipc_object ipc;
-	struct list messages;
-	uint32_t bytes, count, bytes_max;
-	int64_t stime, rtime, ctime; /* seconds */
-	int send_pid, receive_pid;
-	struct waitq senders, receivers;
-};
-
 static int64_t now_seconds(void)
 {
 	return clock_real() / (int64_t)NSEC_PER_SEC;

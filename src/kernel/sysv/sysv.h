@@ -16,6 +16,11 @@ struct task;
 /* The process ends: its semaphore adjustments (SEM_UNDO) are applied. */
 void sysv_process_exit(struct process *p);
 
+/* Lines of /proc/sysvipc/sem and msg. */
+struct seq;
+void sysv_show_sem(struct seq *s);
+void sysv_show_msg(struct seq *s);
+
 /* ---- objects with keys and permissions, found by id ---- */
 
 /* First member of every object. */

@@ -41,6 +41,16 @@ struct sem_undo {
 #define SEM_VALUE_MAX 32767
 #define SEM_PER_SET_MAX 32000
 
+/* A message queue. */
+struct queue {
+	struct ipc_object ipc;
+	struct list messages;
+	uint32_t bytes, count, bytes_max;
+	int64_t stime, rtime, ctime; /* seconds */
+	int send_pid, receive_pid;
+	struct waitq senders, receivers;
+};
+
 /* call.progress of a blocked semop. */
 static inline uint64_t sem_wait_mark(uint32_t num, bool for_zero)
 {

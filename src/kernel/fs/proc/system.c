@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "kernel/core/clock.h"
 #include "kernel/core/limits.h"
+#include "kernel/fs/locks.h"
 #include "kernel/fs/proc/proc_internal.h"
+#include "kernel/sysv/sysv.h"
 #include "kernel/task/usage.h"
 #include "kernel/task/uts.h"
 
@@ -207,14 +210,31 @@ int proc_cmdline(struct seq *s, const struct proc_ctx *x)
 	return 0;
 }
 
-/* Written by fs/locks.c when it wants to. */
-void locks_show(struct seq *s) __attribute__((weak));
+/* ---- locks ---- */
+struct lock_lister {
+	struct seq *s;
+	unsigned number;
+};
+
+static void show_lock(void *ctx, const char *kind, bool write, int pid, const struct inode *inode,
+		      uint64_t start, uint64_t end)
+{
+	struct lock_lister *l = ctx;
+	char last[24] = "EOF";
+
+	if (end < INT64_MAX)
+		snprintf(last, sizeof(last), "%" PRIu64, end);
+	seq_printf(l->s, "%u: %-6s ADVISORY  %s %d %02x:%02x:%" PRIu64 " %" PRIu64 " %s\n",
+		   ++l->number, kind, write ? "WRITE" : "READ ", pid, major(inode->sb->dev),
+		   minor(inode->sb->dev), inode->ino, start, last);
+}
 
 int proc_locks(struct seq *s, const struct proc_ctx *x)
 {
+	struct lock_lister l = { s, 0 };
+
 	(void)x;
-	if (locks_show)
-		locks_show(s);
+	locks_visit(&l, show_lock);
 	return 0;
 }
 
@@ -225,10 +245,8 @@ int proc_empty(struct seq *s, const struct proc_ctx *x)
 	return 0;
 }
 
-/* ---- System V IPC: lines by the ipc modules, when they are linked in ---- */
-void sysv_show_shm(struct seq *s) __attribute__((weak));
-void sysv_show_sem(struct seq *s) __attribute__((weak));
-void sysv_show_msg(struct seq *s) __attribute__((weak));
+/* ---- System V IPC ---- */
+void sysv_show_shm(struct seq *s) __attribute__((weak)); /* of mm/shm.c */
 
 int proc_sysvipc_shm(struct seq *s, const struct proc_ctx *x)
 {
@@ -246,8 +264,7 @@ int proc_sysvipc_sem(struct seq *s, const struct proc_ctx *x)
 	(void)x;
 	seq_text(s, "       key      semid perms      nsems   uid   gid  cuid  cgid      otime      "
 		    "ctime\n");
-	if (sysv_show_sem)
-		sysv_show_sem(s);
+	sysv_show_sem(s);
 	return 0;
 }
 
@@ -256,7 +273,6 @@ int proc_sysvipc_msg(struct seq *s, const struct proc_ctx *x)
 	(void)x;
 	seq_text(s, "       key      msqid perms      cbytes       qnum lspid lrpid   uid   gid  cuid  "
 		    "cgid      stime      rtime      ctime\n");
-	if (sysv_show_msg)
-		sysv_show_msg(s);
+	sysv_show_msg(s);
 	return 0;
 }
