@@ -21,6 +21,7 @@
 #include "kernel/host/random.h"
 #include "kernel/task/task.h"
 
+#define PTS_MAJOR 136u
 #define RANDOM_CHUNK 65536u
 #define RANDOM_READ_MAX (32u << 20) /* of one read(2), like Linux */
 #define RANDOM_POOL_BITS 256u
@@ -51,7 +52,7 @@ int dev_open(struct call *c, struct inode *inode, struct file *file)
 
 	if (!S_ISCHR(inode->mode))
 		return -ENXIO;
-	if (major_nr >= 136 && major_nr <= 143)
+	if (major_nr == PTS_MAJOR)
 		return tty_open_slave(c, inode, file);
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
 		const struct device *d = &devices[i];

@@ -67,11 +67,10 @@ int devpts_mount(void)
 int devpts_add(struct tty *t, uint32_t uid)
 {
 	struct superblock *sb = devpts_sb();
-	uint32_t major_nr = TTY_SLAVE_MAJOR + t->index / 256;
 
 	if (!sb)
 		return -ENOMEM;
-	t->inode = make_node(sb, S_IFCHR | 0620, SLAVE_INO + t->index, major_nr, t->index % 256);
+	t->inode = make_node(sb, S_IFCHR | 0620, SLAVE_INO + t->index, TTY_SLAVE_MAJOR, t->index);
 	if (!t->inode)
 		return -ENOMEM;
 	t->inode->uid = uid;

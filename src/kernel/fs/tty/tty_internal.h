@@ -20,7 +20,7 @@
 
 #define TTY_MAX 1024u		   /* terminals of a sandbox */
 #define TTY_QUEUE_BYTES (32u << 10) /* each direction */
-#define TTY_SLAVE_MAJOR 136u	   /* /dev/pts/N; 256 minors per major */
+#define TTY_SLAVE_MAJOR 136u	   /* of /dev/pts/N; the minor is N */
 #define TTY_GROUP 5u		   /* gid of "tty" */
 
 /* The kernel's struct winsize. */
@@ -91,6 +91,12 @@ void tty_packet_event(struct tty *t, uint8_t clear, uint8_t set);
 void tty_signal_foreground(struct tty *t, int sig);
 void tty_set_winsize(struct tty *t, const struct tty_winsize *ws);
 void tty_vtime_cancel(struct tty *t);
+
+/* The kernel's 32-bit form of a device number. */
+static inline uint32_t tty_device_number(uint32_t major_nr, uint32_t minor_nr)
+{
+	return (minor_nr & 0xff) | major_nr << 8 | (minor_nr & ~0xffu) << 12;
+}
 
 static inline bool tty_file_dead(const struct tty_file *tf)
 {

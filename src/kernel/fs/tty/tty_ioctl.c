@@ -120,7 +120,7 @@ static long queues(struct call *c, struct file *f, uint32_t cmd, uint64_t arg)
 static long device(struct call *c, struct tty_file *tf, uint32_t cmd, uint64_t arg)
 {
 	struct tty *t = tf->tty;
-	uint32_t value, minor = t->index;
+	uint32_t value;
 
 	switch (cmd) {
 	case TIOCEXCL:
@@ -147,7 +147,7 @@ static long device(struct call *c, struct tty_file *tf, uint32_t cmd, uint64_t a
 		return 0;
 	case CMD_GDEV:
 		value = tf->master ? PTMX_MAJOR : TTY_SLAVE_MAJOR;
-		return put_u32(c, arg, (minor & 0xff) | value << 8 | (minor & ~0xffu) << 12);
+		return put_u32(c, arg, tty_device_number(value, t->index));
 	case TIOCSTI:
 		return -EIO;
 	case TIOCCONS:

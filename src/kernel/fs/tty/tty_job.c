@@ -109,7 +109,7 @@ void tty_proc_stat(const struct process *p, int *ret_tty_nr, int *ret_tpgid)
 {
 	const struct tty *t = p->ctty;
 
-	*ret_tty_nr = t ? (int)(((TTY_SLAVE_MAJOR + t->index / 256) << 8) | (t->index % 256)) : 0;
+	*ret_tty_nr = t ? (int)tty_device_number(TTY_SLAVE_MAJOR, t->index) : 0;
 	*ret_tpgid = t ? (t->pgrp ? t->pgrp : -1) : -1;
 }
 
