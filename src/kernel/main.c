@@ -92,6 +92,8 @@ static void start_guests(void)
 	struct task *init;
 
 	must(host_guest_start(&pid, &listener), "start the guests' first process");
+	/* When memory runs out the host kills a guest and not us; children inherit this. */
+	(void)host_proc_write(pid, "oom_score_adj", "500", 3);
 	must(host_notify_init(listener, &synchronous), "seccomp listener");
 	must(host_poll_add(listener, POLL_LISTENER, 0, EPOLLIN), "seccomp listener");
 	must(birth_init_process(pid, &init), "first process");
