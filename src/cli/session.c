@@ -280,7 +280,10 @@ static void loop_once(struct session *s)
 	unsigned int count = 4 + streams_poll_add(&s->streams, fds + 4);
 	if (poll(fds, count, next_timeout_ms(s)) < 0)
 		return;
-	if (fds[1].revents)
+	/* Messages before signals: a signal may be the answer to what the program did after SPAWNED. */
+	if (fds[0].revents & (POLLIN | POLLHUP | POLLERR) || fds[1].revents)
+		on_channel(s);
+	if (fds[1].revents && !s->died)
 		session_on_signals(s);
 	if (fds[0].revents & POLLOUT)
 		(void)channel_flush(&s->channel);
@@ -289,8 +292,6 @@ static void loop_once(struct session *s)
 	if (fds[3].revents)
 		session_tty_flush(s, false);
 	streams_pump(&s->streams);
-	if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
-		on_channel(s);
 }
 
 static void init(struct session *s, const struct run_options *options, uint64_t began_ns,

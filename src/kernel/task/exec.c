@@ -38,6 +38,7 @@
 #include "kernel/core/user.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/vfs.h"
+#include "kernel/host/notify.h"
 #include "kernel/host/random.h"
 #include "kernel/mm/mmap.h"
 #include "kernel/task/elf.h"
@@ -444,6 +445,7 @@ static int commit(struct task *t, struct exec *e, const struct stub_plan *plan)
 	return 0;
 }
 
+/* The commit comes last: until then a signal can take the call away, and it comes again. */
 static long load(struct call *c, struct exec *e)
 {
 	static struct stub_plan plan; /* large; one thread, one load at a time */
@@ -452,16 +454,14 @@ static long load(struct call *c, struct exec *e)
 
 	memset(&plan, 0, sizeof(plan));
 	fill_plan(&plan, e, c->task->proc);
-	r = commit(c->task, e, &plan);
-	if (r == 0)
-		r = inject(c, e->program, 0);
+	r = inject(c, e->program, 0);
 	if (r == 0 && e->interp)
 		r = inject(c, e->interp, 1);
 	if (r == 0) /* the stub put its stack pointer first: leave that */
 		r = user_write(c->task, uaddr_add(at, sizeof(plan.stack)), &plan.entry,
 			       offsetof(struct stub_plan, strings) - sizeof(plan.stack) +
 				       plan.strings_size);
-	return r;
+	return r < 0 ? r : commit(c->task, e, &plan);
 }
 
 long exec_load(struct call *c)
@@ -473,8 +473,11 @@ long exec_load(struct call *c)
 	if (p->pid == 1 && !e)
 		return 1;
 	if (e) {
-		p->exec = NULL;
 		r = load(c, e);
+		/* Stopped or about to die: a call that was interrupted is restarted, or never again. */
+		if (r < 0 && !host_notify_valid(c->id))
+			return CALL_DONE;
+		p->exec = NULL;
 		exec_free(e);
 	}
 	/* Nothing to go back to: the old image is gone. */

@@ -1,0 +1,457 @@
+"""The command line of `hotcell run`, seen from outside: streams, exit status, options, signals."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness.tap import Skip, check, check_equal, run
+
+HOTCELL = os.environ["HOTCELL"]
+if not os.access(HOTCELL, os.X_OK):
+    sys.exit(77)
+
+
+def hotcell(*arguments, **options):
+    options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("stdout", subprocess.PIPE)
+    options.setdefault("stderr", subprocess.PIPE)
+    return subprocess.run([HOTCELL, "run", *arguments], timeout=25, **options)
+
+
+def output(*arguments, **options):
+    done = hotcell("-q", *arguments, **options)
+    check_equal((done.returncode, done.stderr), (0, b""), "status and standard error")
+    return done.stdout.decode()
+
+
+def refused(message, *arguments):
+    done = hotcell(*arguments)
+    check_equal(done.returncode, 125, "status")
+    check(message in done.stderr.decode(), done.stderr)
+
+
+class Folder(tempfile.TemporaryDirectory):
+    def __enter__(self):
+        path = super().__enter__()
+        os.chmod(path, 0o755)
+        return path
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+# ---- exit status ----
+
+def test_status_of_the_program():
+    check_equal(hotcell("--", "sh", "-c", "exit 37").returncode, 37)
+
+
+def test_status_of_a_signal_is_128_and_more():
+    check_equal(hotcell("--", "sh", "-c", "kill -TERM $$").returncode, 128 + 15)
+    check_equal(hotcell("--", "sh", "-c", "kill -KILL $$").returncode, 128 + 9)
+
+
+def test_not_found_and_not_executable():
+    for command, status in (("no-such-program", 127), ("/no/such/program", 127),
+                            ("/etc/passwd", 126), ("/tmp", 126), ("", 127)):
+        done = hotcell("--", command)
+        check_equal((command, done.returncode), (command, status))
+        check(done.stderr.startswith(b"hotcell: " + command.encode()), done.stderr)
+
+
+def test_own_failures_are_125_and_name_the_option():
+    refused("unknown option --nonsense", "--nonsense", "--", "true")
+    refused("--memory: 'lots' is not a size", "--memory", "lots", "--", "true")
+    refused("no command", "-q")
+    refused("/no/such/place", "--ro", "/no/such/place:/x", "--", "true")
+    refused("root directory", "--ro", "/usr:/", "--", "true")
+    refused("below /proc", "--ro", "/usr:/proc/x", "--", "true")
+    refused("neither a directory nor a regular file", "--ro", "/dev/null:/x", "--", "true")
+    refused("working directory /no/such", "--workdir", "/no/such", "--", "true")
+    refused("--template", "--template", "other", "--", "true")
+
+
+# ---- standard streams ----
+
+def test_pipes():
+    done = subprocess.run([HOTCELL, "run", "-q", "--", "sh", "-c", "cat; echo error >&2"],
+                          input=b"in\n", capture_output=True, timeout=20)
+    check_equal((done.stdout, done.stderr), (b"in\n", b"error\n"))
+
+
+def test_much_data_through_pipes():
+    data = os.urandom(1 << 20) * 16
+    done = subprocess.run([HOTCELL, "run", "-q", "--", "cat"], input=data, stdout=subprocess.PIPE,
+                          timeout=25)
+    check(done.stdout == data, f"{len(done.stdout)} bytes came back")
+
+
+def test_files_share_their_offset():
+    with tempfile.TemporaryFile() as file:
+        file.write(b"one\n")
+        file.flush()
+        hotcell("-q", "--", "sh", "-c", "echo two; cat /etc/hostname", stdout=file)
+        file.seek(0, os.SEEK_END)
+        file.write(b"three\n")
+        file.seek(0)
+        check_equal(file.read(), b"one\ntwo\nhotcell\nthree\n")
+        file.seek(4)
+        check_equal(hotcell("-q", "--", "head", "-n1", stdin=file).stdout, b"two\n")
+
+
+def test_files_in_append_mode():
+    with tempfile.NamedTemporaryFile() as file:
+        write(file.name, "x\n")
+        with open(file.name, "a") as first, open(file.name, "a") as second:
+            hotcell("-q", "--", "echo", "a", stdout=first)
+            hotcell("-q", "--", "echo", "b", stdout=second)
+        check_equal(read(file.name), "x\na\nb\n")
+
+
+def test_closed_descriptors_are_dev_null():
+    script = f"exec {HOTCELL} run -q -- sh -c 'cat; echo out; echo err >&2; echo $? >/work/status'"
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        done = subprocess.run(["sh", "-c", f"{script} {closed}"], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=20)
+        check_equal((closed, done.returncode), (closed, 0))
+
+
+def test_the_callers_descriptors_stay_blocking():
+    reader, writer = os.pipe()
+    hotcell("-q", "--", "echo", "x", stdin=reader, stdout=writer)
+    check(os.get_blocking(reader) and os.get_blocking(writer), "non-blocking now")
+    os.close(reader)
+    os.close(writer)
+
+
+def test_sockets():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        child = subprocess.Popen([HOTCELL, "run", "-q", "--", "tr", "a-z", "A-Z"], stdin=theirs,
+                                 stdout=theirs)
+        theirs.close()
+        ours.sendall(b"hello\n")
+        ours.shutdown(socket.SHUT_WR)
+        check_equal(ours.recv(100), b"HELLO\n")
+        check_equal(ours.recv(100), b"")
+        check_equal(child.wait(20), 0)
+
+
+def test_the_reader_of_a_pipe_sees_its_end_when_the_program_closes_it():
+    child = subprocess.Popen([HOTCELL, "run", "-q", "--", "sh", "-c",
+                              "echo x; exec >/dev/null; sleep 20"], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE)
+    check_equal(child.stdout.read(), b"x\n")
+    check_equal(child.poll(), None, "still running")
+    child.terminate()
+    check_equal(child.wait(10), 143)
+    child.stdout.close()
+
+
+def test_a_reader_that_goes_away_is_a_broken_pipe():
+    child = subprocess.Popen([HOTCELL, "run", "-q", "--", "yes"], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE)
+    check_equal(child.stdout.readline(), b"y\n")
+    child.stdout.close()
+    check_equal(child.wait(10), 128 + signal.SIGPIPE)
+
+
+def test_a_slow_reader_slows_the_program():
+    child = subprocess.Popen([HOTCELL, "run", "-q", "--json", "/dev/null", "--", "seq", "1000000"],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    time.sleep(0.3)
+    lines = child.stdout.read().split()
+    check_equal((len(lines), lines[-1]), (1000000, b"1000000"))
+    check_equal(child.wait(10), 0)
+    child.stdout.close()
+
+
+# A pipe of another user cannot be opened a second time; then hotcell copies itself.
+
+def test_pipes_of_another_user_are_copied():
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    data = b"".join(b"%d\n" % i for i in range(100000))
+    with tempfile.TemporaryFile() as source:
+        done = subprocess.run(
+            ["runuser", "-u", "nobody", "--", HOTCELL, "run", "-q", "--", "sh", "-c",
+             "cat; echo error >&2; exit 3"], input=data, capture_output=True, timeout=25, cwd="/tmp")
+    check_equal((done.returncode, done.stderr), (3, b"error\n"))
+    check(done.stdout == data, f"{len(done.stdout)} of {len(data)} bytes came back")
+
+
+# ---- environment, user, place ----
+
+def test_environment_is_clean():
+    environment = dict(os.environ, SECRET="x", HOTCELL_TEST="y")
+    lines = output("--env", "A=1", "--env", "HOTCELL_TEST", "--env", "NOT_SET", "--env", "LANG=C",
+                   "--", "/usr/bin/env", env=environment).split("\n")
+    check_equal(sorted(line for line in lines if line),
+                ["A=1", "HOME=/home/user", "HOSTNAME=hotcell", "HOTCELL_TEST=y", "LANG=C",
+                 "LOGNAME=user",
+                 "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "USER=user"])
+
+
+def test_users():
+    show = "echo $(id -u):$(id -g) $USER $HOME"
+    for user, want in ((None, "1000:1000 user /home/user"), ("root", "0:0 root /root"),
+                       ("joe", "1000:1000 joe /home/joe"), ("0", "0:0 root /root"),
+                       ("1234:77", "1234:77 1234:77 /")):
+        options = ["--user", user] if user else []
+        check_equal(output(*options, "--", "sh", "-c", show), want + "\n")
+
+
+def test_hostname_and_workdir():
+    check_equal(output("--hostname", "box.example", "--workdir", "/usr/share", "--", "sh", "-c",
+                       "hostname; pwd"), "box.example\n/usr/share\n")
+
+
+# ---- mounts ----
+
+def test_the_current_directory_is_copy_on_write():
+    with Folder() as folder:
+        write(f"{folder}/old", "old\n")
+        os.mkdir(f"{folder}/sub")
+        text = output("--", "sh", "-c", "pwd; echo new >new; echo x >>old; rmdir sub; mv old b; ls; cat b",
+                      cwd=folder)
+        check_equal(text, "/work\nb\nnew\nold\nx\n")
+        check_equal(sorted(os.listdir(folder)), ["old", "sub"])
+        check_equal(read(f"{folder}/old"), "old\n")
+
+
+def test_rw_is_real_and_belongs_to_the_caller():
+    with Folder() as folder:
+        output("--rw", ".:/work", "--", "sh", "-c", "echo new >new; chmod 600 new; mkdir sub", cwd=folder)
+        check_equal(read(f"{folder}/new"), "new\n")
+        for name in ("new", "sub"):
+            status = os.stat(f"{folder}/{name}")
+            check_equal((status.st_uid, status.st_gid), (os.geteuid(), os.getegid()), name)
+        check_equal(os.stat(f"{folder}/new").st_mode & 0o777, 0o600)
+
+
+def test_ro_cannot_be_changed():
+    with Folder() as folder:
+        write(f"{folder}/file", "text\n")
+        done = hotcell("-q", "--ro", f"{folder}:/data", "--", "sh", "-c",
+                       "cat /data/file; echo x >/data/file; rm /data/file; touch /data/new")
+        check_equal(done.stdout, b"text\n")
+        check_equal(done.stderr.count(b"Read-only file system"), 3, done.stderr)
+        check_equal(os.listdir(folder), ["file"])
+
+
+def test_private_files_of_the_caller():
+    with Folder() as folder:
+        os.chmod(folder, 0o700)
+        write(f"{folder}/secret", "mine\n")
+        os.chmod(f"{folder}/secret", 0o600)
+        check_equal(output("--", "sh", "-c", "cat secret; stat -c %a:%U . secret", cwd=folder),
+                    "mine\n700:user\n600:user\n")
+
+
+def test_single_files_and_nested_mounts():
+    with Folder() as folder:
+        write(f"{folder}/file", "a\n")
+        os.mkdir(f"{folder}/dir")
+        os.mkdir(f"{folder}/inner")
+        output("--rw", f"{folder}/file:/x/y/name", "--rw", f"{folder}/inner:/d/sub", "--cow",
+               f"{folder}/dir:/d", "--", "sh", "-c", "echo b >>/x/y/name; touch /d/gone /d/sub/kept")
+        check_equal(read(f"{folder}/file"), "a\nb\n")
+        check_equal((os.listdir(f"{folder}/dir"), os.listdir(f"{folder}/inner")), ([], ["kept"]))
+
+
+def test_links_do_not_lead_out():
+    with Folder() as folder:
+        write(f"{folder}/outside", "outside\n")
+        os.mkdir(f"{folder}/top")
+        os.symlink("../outside", f"{folder}/top/relative")
+        os.symlink(f"{folder}/outside", f"{folder}/top/absolute")
+        done = hotcell("-q", "--ro", f"{folder}/top:/top", "--", "cat", "/top/relative", "/top/absolute",
+                       "/top/../../outside", cwd="/usr")
+        check_equal((done.stdout, done.stderr.count(b"No such file")), (b"", 3), done.stderr)
+
+
+# ---- limits ----
+
+def killed(option, *arguments):
+    done = hotcell("-q", *arguments)
+    check_equal(done.returncode, 137, done.stderr)
+    check(b"hotcell: killed: " in done.stderr and option in done.stderr, done.stderr)
+
+
+def test_timeout():
+    killed(b"--timeout", "--timeout", "300ms", "--", "sleep", "20")
+    killed(b"--timeout", "--timeout", "300ms", "--", "sh", "-c", "trap '' TERM INT HUP; while :; do :; done")
+
+
+def test_memory():
+    killed(b"--memory", "--memory", "64M", "--", "python3", "-c",
+           "import time; x = bytearray(300 << 20); time.sleep(10)")
+
+
+def test_disk_pids_files():
+    done = hotcell("-q", "--disk", "1M", "--", "sh", "-c", "head -c 2M /dev/zero >/tmp/x; stat -c %s /tmp/x")
+    check_equal((done.stdout, b"No space left" in done.stderr), (b"1048576\n", True))
+    done = hotcell("-q", "--pids", "8", "--", "bash", "-c", "for i in {1..20}; do sleep 5 & done; kill $(jobs -p)")
+    check(b"Resource temporarily unavailable" in done.stderr, done.stderr)
+    done = hotcell("-q", "--files", "16", "--", "python3", "-c",
+                   "import os\nwhile True: os.open('/etc/passwd', 0)")
+    check(b"Too many open files" in done.stderr, done.stderr)
+
+
+# ---- signals ----
+
+def start(*command, options=()):
+    """Starts, and waits for the line "ready" of the program."""
+    child = subprocess.Popen([HOTCELL, "run", "-q", *options, "--", *command],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    check_equal(child.stdout.readline(), b"ready\n")
+    return child
+
+
+def end(child):
+    out, err = child.communicate(timeout=15)
+    return child.returncode, out, err
+
+
+def test_signals_reach_the_program():
+    script = """
+import os, signal, time
+for name in ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2"):
+    signal.signal(getattr(signal, "SIG" + name), lambda n, f: os.write(1, b"SIG%d\\n" % n))
+os.write(1, b"ready\\n")
+for i in range(500): time.sleep(0.02)
+"""
+    child = start("python3", "-c", script)
+    for name in ("TERM", "HUP", "QUIT", "USR1", "USR2", "INT"):
+        number = getattr(signal, "SIG" + name)
+        child.send_signal(number)
+        check_equal(child.stdout.readline(), b"SIG%d\n" % number)
+    child.kill()
+    end(child)
+
+
+def test_signals_end_programs_that_do_not_handle_them():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        child = start("sh", "-c", "echo ready; exec sleep 20")
+        child.send_signal(number)
+        status, _, errors = end(child)
+        check_equal((status, errors), (128 + number, b""))
+
+
+def test_interrupts_end_a_program_that_ignores_them():
+    child = start("python3", "-c", "import signal\nsignal.signal(2, 1)\nprint('ready', flush=True)\n"
+                  "while True: pass")
+    child.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    child.send_signal(signal.SIGINT)
+    status, _, errors = end(child)
+    check_equal(status, 137)
+    check(b"interrupted twice" in errors, errors)
+
+
+def test_stop_and_continue():
+    child = start("sh", "-c", "echo ready; for i in 1 2 3 4 5 6; do sleep 0.1; done; echo done")
+    child.send_signal(signal.SIGTSTP)
+    pid, status = os.waitpid(child.pid, os.WUNTRACED)
+    check(os.WIFSTOPPED(status), status)
+    child.send_signal(signal.SIGCONT)
+    check_equal(end(child), (0, b"done\n", b""))
+
+
+def test_nothing_is_left_behind_when_hotcell_is_killed():
+    child = start("sh", "-c", "echo ready; exec sleep 4711.4711")
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    child.stderr.close()
+    for attempt in range(100):
+        if subprocess.run(["pgrep", "-f", "^sleep 4711.4711"], capture_output=True).returncode:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the program runs on")
+
+
+# ---- reports ----
+
+def test_json():
+    done = hotcell("--json", "-", "--", "sh", "-c", "exit 9")
+    report = json.loads(done.stdout)
+    check_equal((report["result"]["kind"], report["result"]["status"]), ("exited", 9))
+    check_equal(report["command"], ["sh", "-c", "exit 9"])
+    check(report["calls"]["served"] > 10 and report["start_ms"] > 0, report)
+    report = json.loads(hotcell("--json", "-", "--", "sh", "-c", "kill -9 $$").stdout)
+    check_equal((report["result"]["kind"], report["result"]["signal_name"]), ("signaled", "KILL"))
+    report = json.loads(hotcell("--json", "-", "--timeout", "0.2", "--", "sleep", "9").stdout)
+    check_equal((report["result"]["kind"], report["result"]["status"]), ("killed", 137))
+    report = json.loads(hotcell("--json", "-", "--", b"no\xff\"such").stdout)
+    check_equal((report["result"]["kind"], report["command"]), ("not_run", ["no\ufffd\"such"]))
+
+
+def test_json_to_a_file_and_summary():
+    with Folder() as folder:
+        done = hotcell("--summary", "--json", f"{folder}/summary.json", "--", "echo", "x")
+        check_equal(done.stdout, b"x\n")
+        check(b"system calls served" in done.stderr, done.stderr)
+        check_equal(json.loads(read(f"{folder}/summary.json"))["result"]["status"], 0)
+
+
+def test_quiet_is_quiet():
+    check_equal(hotcell("-q", "--", "true").stderr, b"")
+    check_equal(hotcell("--", "true").stderr, b"", "not a terminal")
+
+
+def test_trace():
+    with Folder() as folder:
+        hotcell("-q", f"--trace={folder}/calls", "--", "cat", "/etc/hostname")
+        calls = read(f"{folder}/calls")
+        check("openat" in calls and '"/etc/hostname"' in calls and "write(1" in calls, calls[-2000:])
+    check(b"openat" in hotcell("-q", "--trace", "--", "cat", "/etc/hostname").stderr, "standard error")
+
+
+def test_refused_calls_are_counted():
+    report = json.loads(hotcell("--json", "-", "--", "unshare", "-n", "true").stdout)
+    check(report["calls"]["refused"].get("unshare", 0) >= 1, report["calls"])
+
+
+# ---- the other verbs ----
+
+def test_help_and_version():
+    for arguments in (["help"], ["--help"], ["help", "run"], ["run", "--help"], ["doctor", "--help"]):
+        done = subprocess.run([HOTCELL, *arguments], capture_output=True)
+        check_equal((arguments, done.returncode, done.stderr), (arguments, 0, b""))
+        check(b"Usage: hotcell" in done.stdout, done.stdout)
+    check(b"hotcell " in subprocess.run([HOTCELL, "version"], capture_output=True).stdout, "version")
+    check_equal(subprocess.run([HOTCELL, "nonsense"], capture_output=True).returncode, 2)
+
+
+def test_help_shows_every_default():
+    text = subprocess.run([HOTCELL, "run", "--help"], capture_output=True, text=True).stdout
+    for option, default in (("memory", "2G"), ("pids", "1024"), ("disk", "4G"), ("files", "65536"),
+                            ("hostname", "hotcell"), ("timeout", "none"), ("cpus", "all")):
+        line = next(line for line in text.split("\n") if f"--{option} " in line)
+        check(f"[default: {default}]" in line, line)
+
+
+def test_doctor():
+    done = subprocess.run([HOTCELL, "doctor", "--json"], capture_output=True, timeout=60)
+    report = json.loads(done.stdout)
+    check_equal((report["usable"], done.returncode), (True, 0), report)
+    states = {check["id"]: check["state"] for check in report["checks"]}
+    check_equal(states["sandbox"], "ok")
+    text = subprocess.run([HOTCELL, "doctor"], capture_output=True, text=True, timeout=60).stdout
+    check("Hotcell works here" in text, text)
+
+
+run(sys.modules[__name__])
