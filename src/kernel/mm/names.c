@@ -20,7 +20,6 @@
 struct entry {
 	uint64_t dev, ino; /* of the host file; ino 0 = free */
 	uint64_t guest_dev, guest_ino;
-	bool hidden;
 	char *path;
 };
 
@@ -34,12 +33,6 @@ int mm_names_init(void)
 {
 	names = arena_root(ROOT_MM_NAMES, sizeof(*names));
 	return names ? 0 : -ENOMEM;
-}
-
-/* Found or made at first use: the table is only an aid. */
-static bool ready(void)
-{
-	return names || mm_names_init() == 0;
 }
 
 static struct entry *set_of(uint64_t dev, uint64_t ino)
@@ -75,7 +68,7 @@ void mm_note_mapping(uint64_t dev, uint64_t ino, struct path path)
 {
 	char name[PATH_MAX_BYTES];
 	struct entry e = { .dev = dev, .ino = ino };
-	if (!ready() || !ino || path_format(path, root_path(), name, sizeof(name)) < 0)
+	if (!ino || path_format(path, root_path(), name, sizeof(name)) < 0)
 		return;
 	struct entry *known = find(dev, ino);
 	e.guest_dev = path.dentry->inode->sb->dev;
@@ -87,33 +80,12 @@ void mm_note_mapping(uint64_t dev, uint64_t ino, struct path path)
 		put_first(&e);
 }
 
-void mm_hide_mapping(uint64_t dev, uint64_t ino)
-{
-	struct entry e = { .dev = dev, .ino = ino, .hidden = true };
-
-	if (ready() && ino)
-		put_first(&e);
-}
-
 bool mm_find_mapping(uint64_t dev, uint64_t ino, struct mm_name *ret)
 {
-	struct entry *e = ready() && ino ? find(dev, ino) : NULL;
+	struct entry *e = ino ? find(dev, ino) : NULL;
 
 	if (!e)
 		return false;
-	*ret = (struct mm_name){ e->hidden, e->guest_dev, e->guest_ino, e->path };
+	*ret = (struct mm_name){ e->guest_dev, e->guest_ino, e->path };
 	return true;
-}
-
-ssize_t mm_mapping_name(uint64_t dev, uint64_t ino, char *dst, size_t capacity)
-{
-	struct mm_name name;
-
-	if (!mm_find_mapping(dev, ino, &name) || !name.path)
-		return -ENOENT;
-	size_t length = strlen(name.path);
-	if (length >= capacity)
-		return -ENAMETOOLONG;
-	memcpy(dst, name.path, length + 1);
-	return (ssize_t)length;
 }

@@ -5,9 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "kernel/fs/path.h"
 
@@ -15,16 +13,10 @@ int mm_names_init(void);
 
 /* A guest file has been mapped (mmap, execve): remembers its present name. */
 void mm_note_mapping(uint64_t dev, uint64_t ino, struct path path);
-/* Mappings of this host file are not the guest's business (the stub). */
-void mm_hide_mapping(uint64_t dev, uint64_t ino);
 
 struct mm_name {
-	bool hidden;
 	uint64_t guest_dev, guest_ino; /* what stat(2) of the guest says */
 	const char *path;	       /* valid until the next mm_note_mapping() */
 };
 /* False when nothing is known. */
 bool mm_find_mapping(uint64_t dev, uint64_t ino, struct mm_name *ret);
-
-/* The name alone; its length, or -ENOENT. */
-ssize_t mm_mapping_name(uint64_t dev, uint64_t ino, char *dst, size_t capacity);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "kernel/abi/stub.h"
 #include "kernel/core/arena.h"
 #include "kernel/fs/proc/proc_internal.h"
 #include "kernel/host/proc.h"
@@ -41,12 +42,12 @@ static bool show_one(struct seq *s, const struct mm_map *m)
 {
 	struct mm_name known;
 
+	if (m->start >= STUB_BASE && m->end <= STUB_BASE + STUB_SIZE)
+		return false;
 	if (!m->ino) {
 		bool special = m->name[0] == '[';
 		show_mapping(s, m, 0, 0, special ? m->name : "");
 	} else if (mm_find_mapping(m->dev, m->ino, &known)) {
-		if (known.hidden)
-			return false;
 		show_mapping(s, m, known.guest_dev, known.guest_ino, known.path ? known.path : "");
 	} else if (!strcmp(m->name, "/dev/zero (deleted)")) { /* shared anonymous memory */
 		show_mapping(s, m, makedev(0, 1), m->ino, m->name);
