@@ -37,9 +37,23 @@ int dispatch_init(void)
 	return call_init();
 }
 
+/* Arguments the call has: the registers of the others hold anything. */
+static unsigned argument_count(int nr)
+{
+	const char *trace = (unsigned)nr < SYSCALL_TABLE_SIZE ? syscall_table[nr].trace : NULL;
+	unsigned count = 0;
+
+	if (!trace)
+		return 6;
+	for (const char *p = trace; *p; p++)
+		count += *p != ' ' && (p == trace || p[-1] == ' ');
+	return count ? MIN(count, 6u) : 6;
+}
+
 static bool same_call(int nr, uint64_t ip, const uint64_t args[6], const struct notification *n)
 {
-	return nr == n->nr && ip == n->ip && !memcmp(args, n->args, sizeof(n->args));
+	return nr == n->nr && ip == n->ip &&
+	       !memcmp(args, n->args, argument_count(nr) * sizeof(n->args[0]));
 }
 
 static void remember(struct call *c, long result)

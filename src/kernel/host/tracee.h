@@ -4,6 +4,9 @@
  * A thread that waits in a seccomp notification is interrupted by PTRACE_INTERRUPT with the call
  * set to restart. Changing the saved registers then changes what restarts; cancelling the restart
  * (orig_rax = -1) makes it return with the rax we set.
+ *
+ * While the thread executes calls for us (tracee_run) all its signals are blocked, so that none is
+ * delivered in the middle; its own mask is back when it is let go.
  */
 #pragma once
 
@@ -14,6 +17,8 @@
 struct tracee {
 	int tid;
 	struct user_regs_struct regs; /* as they were at the stop */
+	uint64_t sigmask;	      /* the thread's own, while `masked` */
+	bool masked;
 };
 
 /*
