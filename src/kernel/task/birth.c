@@ -11,6 +11,7 @@
 #include "kernel/fs/file.h"
 #include "kernel/fs/vfs.h"
 #include "kernel/host/proc.h"
+#include "kernel/mm/shm.h"
 #include "kernel/task/task.h"
 #include "kernel/task/life.h"
 
@@ -135,6 +136,7 @@ static struct process *child_process(struct pending_clone *p, int host_pid, int 
 		child->script_args_size = parent->script_args_size;
 	memcpy(child->aux, parent->aux, sizeof(child->aux));
 	memcpy(child->rlimits, parent->rlimits, sizeof(child->rlimits));
+	shm_fork(child, parent);
 	if (tty_fork)
 		tty_fork(child, parent);
 	return child;

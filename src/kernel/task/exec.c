@@ -41,6 +41,7 @@
 #include "kernel/host/notify.h"
 #include "kernel/host/random.h"
 #include "kernel/mm/mmap.h"
+#include "kernel/mm/shm.h"
 #include "kernel/task/elf.h"
 #include "kernel/task/life.h"
 
@@ -438,6 +439,7 @@ static int commit(struct task *t, struct exec *e, const struct stub_plan *plan)
 	p->aux[1] = plan->at_entry;
 	memcpy(t->comm, e->comm, sizeof(t->comm));
 	memset(&t->replay, 0, sizeof(t->replay));
+	shm_process_exit(p);
 	remember_script(p, e);
 	if (p->spawn_id)
 		spawn_running(p);

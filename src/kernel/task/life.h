@@ -29,4 +29,3 @@ void tty_setsid(struct process *p) __attribute__((weak));
 void tty_session_exit(struct process *p) __attribute__((weak));
 void sysv_process_exit(struct process *p) __attribute__((weak));
 void signalfd_kick(struct process *p) __attribute__((weak));
-void shm_process_exit(struct process *p) __attribute__((weak));

@@ -17,6 +17,7 @@
 #include "kernel/fs/file.h"
 #include "kernel/fs/vfs.h"
 #include "kernel/host/process.h"
+#include "kernel/mm/shm.h"
 #include "kernel/task/birth.h"
 #include "kernel/task/exec.h"
 #include "kernel/task/family.h"
@@ -281,8 +282,7 @@ void process_exit(struct process *p)
 	exec_abort(p);
 	if (sysv_process_exit)
 		sysv_process_exit(p);
-	if (shm_process_exit)
-		shm_process_exit(p);
+	shm_process_exit(p);
 	list_for_each_safe(t, next, &p->threads, sibling) {
 		/* The one whose exit_group this is still has to be answered. */
 		if (!t->exiting)

@@ -1,0 +1,10 @@
+/* System V shared memory: what the rest of the kernel tells it. */
+#pragma once
+
+struct process;
+
+int shm_init(void);
+/* A child has its parent's attachments. */
+void shm_fork(const struct process *child, const struct process *parent);
+/* exec and exit end them. */
+void shm_process_exit(struct process *p);
