@@ -1,0 +1,216 @@
+"""`hotcell run` on a terminal: raw mode, size, job control, back pressure, restored in every case."""
+import fcntl
+import hashlib
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+from harness.tap import check, check_equal, run
+
+HOTCELL = os.environ["HOTCELL"]
+if not os.access(HOTCELL, os.X_OK):
+    sys.exit(77)
+
+
+class Terminal:
+    """A program on a terminal of its own; the test is the user who reads and types."""
+
+    def __init__(self, *arguments, rows=30, columns=100, environment=None, command=None):
+        self.master, self.slave = os.openpty()
+        self.resize(rows, columns)
+        self.before = termios.tcgetattr(self.slave)
+        self.seen = b""
+        self.child = subprocess.Popen(command or [HOTCELL, "run", "-q", *arguments],
+                                      stdin=self.slave, stdout=self.slave, stderr=self.slave,
+                                      env=dict(os.environ, TERM="xterm", **(environment or {})),
+                                      start_new_session=True, preexec_fn=self.acquire, cwd="/usr")
+
+    def acquire(self):
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.child.poll() is None:
+            self.child.kill()
+        self.child.wait()
+        os.close(self.master)
+        os.close(self.slave)
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def read(self, timeout=0.1):
+        if not select.select([self.master], [], [], timeout)[0]:
+            return False
+        self.seen += os.read(self.master, 65536)
+        return True
+
+    def expect(self, text, timeout=10):
+        text, end = text.encode(), time.monotonic() + timeout
+        while text not in self.seen:
+            check(time.monotonic() < end, f"{text!r} does not come; seen {self.seen[-600:]!r}")
+            self.read()
+        self.seen = self.seen.split(text, 1)[1]
+
+    def end(self, timeout=10):
+        end = time.monotonic() + timeout
+        while self.child.poll() is None:
+            check(time.monotonic() < end, f"does not end; seen {self.seen[-600:]!r}")
+            self.read(0.02)
+        while self.read(0):
+            pass
+        check_equal(termios.tcgetattr(self.slave), self.before, "terminal settings afterwards")
+        return self.child.returncode
+
+
+def bash():
+    return Terminal("--env", "PS1=% ", "--", "bash", "--norc", "--noediting", "-i")
+
+
+def test_is_a_terminal_with_size_and_name():
+    with Terminal("--", "sh", "-c", "tty; stty size; echo $TERM; exit 5") as t:
+        t.expect("/dev/pts/0\r\n30 100\r\nxterm\r\n")
+        check_equal(t.end(), 5)
+
+
+def test_no_tty():
+    with Terminal("--no-tty", "--", "sh", "-c", "tty; echo 1 >&2") as t:
+        t.expect("not a tty")
+        t.end()
+
+
+def test_redirected_error_output_stays_apart():
+    with Terminal(command=["sh", "-c", f"{HOTCELL} run -q -- sh -c 'echo o; echo e >&2' 2>/dev/null"]) as t:
+        t.expect("o")
+        check_equal(t.end(), 0)
+        check(b"e" not in t.seen, t.seen)
+
+
+def test_resize():
+    with bash() as t:
+        t.expect("% ")
+        t.resize(40, 120)
+        os.kill(t.child.pid, signal.SIGWINCH)
+        t.type("while [ \"$(stty size)\" != '40 120' ]; do sleep 0.02; done; echo the same\r")
+        t.expect("\r\nthe same\r\n")
+        t.type("exit\r")
+        check_equal(t.end(), 0)
+
+
+def test_typing_control_characters():
+    with bash() as t:
+        t.expect("% ")
+        t.type("sleep 100\r")
+        t.expect("sleep 100\r\n")
+        time.sleep(0.2)
+        t.type("\x03")
+        t.expect("% ")
+        t.type("echo status=$?\r")
+        t.expect("\r\nstatus=130")
+        t.type("sleep 100\r")
+        t.expect("sleep 100\r\n")
+        time.sleep(0.2)
+        t.type("\x1a")
+        t.expect("Stopped")
+        t.type("kill %1; exit 3\r")
+        t.expect("exit")
+        t.type("exit 3\r")
+        check_equal(t.end(), 3)
+
+
+def test_end_of_input():
+    with Terminal("--", "cat") as t:
+        t.type("line\r")
+        t.expect("line\r\nline\r\n")
+        t.type("\x04")
+        check_equal(t.end(), 0)
+
+
+def test_much_output_and_a_slow_reader():
+    with Terminal("--", "sh", "-c", "seq 150000; echo END") as t:
+        time.sleep(0.5)
+        t.expect("\r\n150000\r\nEND\r\n", 20)
+        check_equal(t.end(), 0)
+
+
+def test_a_long_paste_arrives():
+    with Terminal("--", "sh", "-c", "stty raw -echo; echo ready; head -c 300000 | sha256sum") as t:
+        t.expect("ready")
+        data = b"0123456789" * 30000
+        os.set_blocking(t.master, False)
+        sent = 0
+        while sent < len(data):
+            try:
+                sent += os.write(t.master, data[sent:sent + 4096])
+            except BlockingIOError:
+                t.read(0.01)
+        t.expect(hashlib.sha256(data).hexdigest())
+        check_equal(t.end(), 0)
+
+
+def test_the_terminal_is_restored_after_signals():
+    for number, status in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+        with Terminal("--", "sh", "-c", "echo ready; exec sleep 100") as t:
+            t.expect("ready")
+            t.child.send_signal(number)
+            check_equal(t.end(), status)
+
+
+def test_the_terminal_is_restored_after_a_kill_by_hotcell():
+    with Terminal("--timeout", "300ms", "--", "sh", "-c", "stty raw -echo; sleep 100") as t:
+        check_equal(t.end(), 137)
+
+
+def test_the_terminal_is_restored_after_a_failed_start():
+    with Terminal("--", "no-such-program") as t:
+        t.expect("command not found")
+        check_equal(t.end(), 127)
+
+
+def test_the_terminal_is_restored_when_the_kernel_process_dies():
+    with Terminal("--", "sh", "-c", "echo ready; exec sleep 100") as t:
+        t.expect("ready")
+        children = open(f"/proc/{t.child.pid}/task/{t.child.pid}/children").read().split()
+        os.kill(int(children[0]), signal.SIGKILL)
+        t.expect("kernel process ended unexpectedly")
+        check_equal(t.end(), 125)
+
+
+def test_stopped_from_outside_and_continued():
+    with Terminal("--", "sh", "-c", "echo ready; read line; echo got $line") as t:
+        t.expect("ready")
+        t.child.send_signal(signal.SIGTSTP)
+        os.waitid(os.P_PID, t.child.pid, os.WSTOPPED)
+        check_equal(termios.tcgetattr(t.slave), t.before, "terminal settings while stopped")
+        t.child.send_signal(signal.SIGCONT)
+        t.type("text\r")
+        t.expect("got text")
+        check_equal(t.end(), 0)
+
+
+def test_sudo_on_a_terminal():
+    with Terminal("--", "sudo", "sh", "-c", "id -u; tty") as t:
+        t.expect("0\r\n/dev/pts/0")
+        check_equal(t.end(), 0)
+
+
+def test_forced_with_pipes():
+    done = subprocess.run([HOTCELL, "run", "-q", "-t", "--", "sh", "-c", "tty; cat"],
+                          input=b"from a pipe\n", capture_output=True, timeout=20)
+    check_equal(done.returncode, 0)
+    check(b"/dev/pts/0\r\n" in done.stdout, done.stdout)
+    check(done.stdout.count(b"from a pipe\r\n") == 2, done.stdout)
+
+
+run(sys.modules[__name__])
