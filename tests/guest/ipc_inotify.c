@@ -206,9 +206,15 @@ TEST(renames_have_a_cookie)
 	CHECK(again != from);
 	CHECK_EQ(expect(sub, IN_MOVED_TO, "c"), again);
 	expect(file, IN_MOVE_SELF, NULL);
+	CHECK_EQ(inotify_rm_watch(in, sub), 0);
+	expect(sub, IN_IGNORED, NULL);
+	sub = watch(at("d"), IN_MOVE_SELF | IN_ATTRIB);
+	CHECK_EQ(chmod(at("d"), 0755), 0);
+	expect(sub, IN_ATTRIB | IN_ISDIR, NULL);
 	CHECK_EQ(rename(at("d"), at("e")), 0);
 	expect(wd, IN_MOVED_FROM | IN_ISDIR, "d");
 	expect(wd, IN_MOVED_TO | IN_ISDIR, "e");
+	expect(sub, IN_MOVE_SELF, NULL);
 	expect_nothing();
 	finish();
 }

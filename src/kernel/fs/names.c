@@ -119,6 +119,7 @@ static int remove_name(struct namei *n, uint32_t isdir)
 	if (!isdir)
 		notify_inode(inode, IN_ATTRIB);
 	dentry_remove(n->child);
+	notify_removed(n->child);
 	notify_child(dir, n->last.name, IN_DELETE | isdir, 0);
 	return 0;
 }

@@ -19,6 +19,11 @@ void notify_inode(struct inode *inode, uint32_t mask);
 /* Both halves of a rename with one cookie, and IN_MOVE_SELF. */
 void notify_rename(struct inode *old_dir, const char *old_name, struct inode *new_dir,
 		   const char *new_name, struct inode *moved);
+/*
+ * `d` has just been removed from its directory (dentry_remove()); the caller holds one reference on
+ * it. Watches let go of it, and if nobody else has it, the file is gone: IN_DELETE_SELF.
+ */
+void notify_removed(struct dentry *d);
 /* The inode's last reference goes: its watches end with IN_IGNORED. */
 void notify_inode_gone(struct inode *inode);
 static inline uint32_t notify_close_mask(uint32_t open_flags)

@@ -98,6 +98,8 @@ static void move_dentries(struct namei *from, struct namei *to, unsigned flags)
 	if (to->child->inode && !is_dir(to->child))
 		notify_inode(to->child->inode, IN_ATTRIB);
 	dentry_remove(to->child);
+	if (to->child->inode)
+		notify_removed(to->child);
 	/* Without memory for the new name the cache only forgets; the file system is right. */
 	if (dentry_move(from->child, to->dir.dentry, name) < 0)
 		dentry_remove(from->child);

@@ -7,8 +7,8 @@
  *   inotify_event_node ...      struct dentry
  *
  * A watch belongs to the inode. It holds the dentry it was made through, so that the inode of an
- * unchanged file does not fall out of the cache; it lets go of it when the name is unlinked (the VFS
- * tells with IN_ATTRIB or IN_DELETE_SELF), so that the inode can die and the watch end with it.
+ * unchanged file does not fall out of the cache; it lets go of it when the name is unlinked
+ * (notify_removed()), so that the inode can die and the watch end with it.
  *
  * An event equal to the youngest one in the queue is dropped. A full queue, or no memory, gives one
  * IN_Q_OVERFLOW. Nobody watching costs one test of two list heads.
@@ -263,19 +263,32 @@ void notify_child(struct inode *dir, const char *name, uint32_t mask, uint32_t c
 
 void notify_inode(struct inode *inode, uint32_t mask)
 {
-	struct happening h = { .mask = mask | dir_bit(inode) };
+	struct happening h = { .mask = mask };
 	struct watch *w, *next;
 
+	/* As on Linux the events of the object itself do not say what it is. */
+	if (!(mask & (IN_DELETE_SELF | IN_MOVE_SELF)))
+		h.mask |= dir_bit(inode);
 	if (list_empty(&inode->watches))
 		return;
 	inode_get(inode);
 	tell_watches(inode, &h);
-	if (mask & IN_DELETE_SELF) {
+	if (mask & IN_DELETE_SELF)
 		list_for_each_safe(w, next, &inode->watches, inode_link)
 			watch_remove(w, true);
-	} else if (mask & IN_ATTRIB) {
-		release_unlinked(inode);
-	}
+	inode_put(inode);
+}
+
+void notify_removed(struct dentry *d)
+{
+	struct inode *inode = d->inode;
+
+	if (!inode || list_empty(&inode->watches))
+		return;
+	inode_get(inode);
+	release_unlinked(inode);
+	if (d->refs == 1 && !inode->nlink)
+		notify_inode(inode, IN_DELETE_SELF);
 	inode_put(inode);
 }
 
@@ -297,7 +310,7 @@ void notify_rename(struct inode *old_dir, const char *old_name, struct inode *ne
 
 void notify_inode_gone(struct inode *inode)
 {
-	struct happening h = { .mask = IN_DELETE_SELF | dir_bit(inode) };
+	struct happening h = { .mask = IN_DELETE_SELF };
 	struct watch *w, *next;
 
 	tell_watches(inode, &h);
