@@ -243,6 +243,26 @@ TEST(fifo_opening)
 	fs_leave();
 }
 
+/* /dev/fd/N of a pipe whose writer is gone already: no waiting, then the end of the file. */
+TEST(pipes_open_again)
+{
+	int p[2];
+	char name[64], text[8] = "";
+	CHECK_EQ(pipe(p), 0);
+	CHECK_EQ(write(p[1], "abc", 3), 3);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", p[0]);
+	int w = open(name, O_WRONLY);
+	CHECK(w >= 0);
+	CHECK_EQ(write(w, "d", 1), 1);
+	close(w);
+	close(p[1]);
+	int r = open(name, O_RDONLY);
+	CHECK(r >= 0);
+	CHECK_EQ(read(r, text, 8), 4);
+	CHECK_STR(text, "abcd");
+	CHECK_EQ(read(r, text, 8), 0);
+}
+
 TEST(permission_of_the_mode)
 {
 	if (geteuid() != 0)
