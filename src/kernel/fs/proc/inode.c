@@ -40,7 +40,7 @@
 #define PID_LIMIT (1u << 23)
 #define FD_LIMIT (1u << 21)
 
-static uint64_t key_pack(struct proc_key k)
+uint64_t proc_key_pack(struct proc_key k)
 {
 	/* Inode number 0 is no inode: rows count from 1 in the packed form. */
 	return (uint64_t)(k.row + 1) | (k.thread ? KEY_THREAD : 0) |
@@ -63,6 +63,8 @@ static const struct proc_row *row_of(uint32_t row)
 		return &proc_fd_row;
 	if (row == PROC_ROW_FDINFO)
 		return &proc_fdinfo_row;
+	if (row == PROC_ROW_NS)
+		return &proc_ns_row;
 	return row >= PROC_PID_ROWS ? &proc_pid_rows[row - PROC_PID_ROWS] : &proc_system_rows[row];
 }
 
@@ -163,7 +165,7 @@ static int make_inode(struct superblock *sb, struct task *reader, struct inode *
 
 	if (error)
 		return -ENOENT;
-	uint64_t ino = key_pack(key);
+	uint64_t ino = proc_key_pack(key);
 	struct inode *inode;
 	if (known && known->ino == ino) {
 		inode = inode_get(known);
@@ -295,7 +297,7 @@ static bool emit_number(const struct lister *l, struct proc_key key, uint32_t n,
 	char name[16];
 	int length = snprintf(name, sizeof(name), "%u", n);
 
-	return l->emit(l->ctx, name, (size_t)length, key_pack(key), type);
+	return l->emit(l->ctx, name, (size_t)length, proc_key_pack(key), type);
 }
 
 static bool list_processes(struct list *processes, const struct lister *l)
@@ -364,7 +366,7 @@ static bool list_rows(struct proc_key dir, const struct lister *l)
 		if (!name || (!system && !row_applies(&rows[i], dir.thread)))
 			continue;
 		key.row = (uint32_t)i + (system ? 0 : PROC_PID_ROWS);
-		if (!l->emit(l->ctx, name, strlen(name), key_pack(key),
+		if (!l->emit(l->ctx, name, strlen(name), proc_key_pack(key),
 			     (uint8_t)(rows[i].mode >> 12)))
 			return false;
 	}
@@ -427,6 +429,8 @@ static int proc_getattr(struct task *task, struct inode *inode, struct kstat *st
 	set_owner(inode, &x);
 	inode_stat(inode, st);
 	st->blksize = 1024;
+	if (x.key.row == PROC_ROW_NS)
+		st->ino = PROC_NS_FIRST_NUMBER + x.key.fd;
 	if (x.key.row == PROC_ROW_FD) /* as Linux: room for a number of digits */
 		st->size = 64;
 	return 0;

@@ -135,9 +135,7 @@ int proc_fd_follow(const struct proc_ctx *x, struct path *ret)
 	return jump(fd_of(x), ret);
 }
 
-/* ---- namespaces: one of each kind, with the numbers of the host's initial ones ---- */
-#define NS_FIRST_NUMBER 4026531834u
-
+/* ---- namespaces: one of each kind ---- */
 static const struct {
 	const char *entry, *name;
 } namespaces[] = {
@@ -162,7 +160,7 @@ static unsigned ns_index(const struct proc_ctx *x)
 
 static void ns_name(unsigned i, char *dst, size_t capacity)
 {
-	snprintf(dst, capacity, "%s:[%u]", namespaces[i].name, NS_FIRST_NUMBER + i);
+	snprintf(dst, capacity, "%s:[%u]", namespaces[i].name, PROC_NS_FIRST_NUMBER + i);
 }
 
 ssize_t proc_ns_readlink(const struct proc_ctx *x, char *dst, size_t capacity)
@@ -178,11 +176,11 @@ int proc_ns_follow(const struct proc_ctx *x, struct path *ret)
 	char name[48];
 	unsigned i = ns_index(x);
 	struct mount *m = mount_anon(FS_ANON);
-	struct inode *inode = m ? inode_new(m->sb, IOPS_NONE, S_IFREG | 0444) : NULL;
+	struct inode *inode = m ? inode_new(m->sb, IOPS_PROC, S_IFREG | 0444) : NULL;
 
 	if (!inode)
 		return -ENOMEM;
-	inode->ino = NS_FIRST_NUMBER + i;
+	inode->ino = proc_key_pack((struct proc_key){ .row = PROC_ROW_NS, .fd = i });
 	ns_name(i, name, sizeof(name));
 	struct dentry *d = dentry_anon(inode, name);
 	inode_put(inode);
@@ -223,6 +221,12 @@ const struct proc_row proc_fd_row = {
 	.flags = PROC_INSPECT,
 	.readlink = proc_fd_readlink,
 	.follow = proc_fd_follow,
+};
+
+/* An open namespace can be compared by stat(2), nothing else. */
+const struct proc_row proc_ns_row = {
+	.path = "ns",
+	.mode = S_IFREG | 0444,
 };
 
 const struct proc_row proc_fdinfo_row = {

@@ -16,7 +16,7 @@
 #include "kernel/task/task.h"
 
 /*
- * An inode of /proc has no object behind it: its number says all (see key_pack() in inode.c).
+ * An inode of /proc has no object behind it: its number says all (see proc_key_pack() in inode.c).
  * `row` counts through the system table and then, from PROC_PID_ROWS, the per-process table.
  */
 struct proc_key {
@@ -30,6 +30,7 @@ struct proc_key {
 enum { /* rows of objects that are no table entries */
 	PROC_ROW_FD = 1000, /* /proc/PID/fd/N */
 	PROC_ROW_FDINFO,    /* /proc/PID/fdinfo/N */
+	PROC_ROW_NS,	    /* what /proc/PID/ns/X leads to; fd says which */
 	PROC_ROW_MAX = 1023,
 };
 
@@ -64,9 +65,12 @@ extern const struct proc_row proc_system_rows[];
 extern const size_t proc_system_row_count;
 extern const struct proc_row proc_pid_rows[];
 extern const size_t proc_pid_row_count;
-extern const struct proc_row proc_fd_row, proc_fdinfo_row;
+extern const struct proc_row proc_fd_row, proc_fdinfo_row, proc_ns_row;
+
+#define PROC_NS_FIRST_NUMBER 4026531834u /* as the host's initial namespaces */
 
 struct proc_key proc_key_of(const struct inode *inode);
+uint64_t proc_key_pack(struct proc_key k); /* the inode number */
 /* Fills *x. -ESRCH when the process is gone, -ENOENT when the descriptor is. */
 int proc_resolve(const struct inode *inode, struct task *reader, struct proc_ctx *x);
 /* May the reader look into the process? 0 or -EACCES. */
