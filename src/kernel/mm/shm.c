@@ -9,6 +9,7 @@
 #include "kernel/mm/shm.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +24,7 @@
 #include "kernel/core/clock.h"
 #include "kernel/core/limits.h"
 #include "kernel/core/user.h"
+#include "kernel/fs/seq.h"
 #include "kernel/host/host_file.h"
 #include "kernel/host/host_ref.h"
 #include "kernel/host/random.h"
@@ -415,5 +417,22 @@ long sys_shmctl(struct call *c)
 		return ipc_owner(c->task->cred, &s->ipc); /* memory here is never swapped by itself */
 	default:
 		return -EINVAL;
+	}
+}
+
+/* ---- /proc/sysvipc/shm ---- */
+
+void shm_show(struct seq *out)
+{
+	for (uint32_t i = 0; i < root->segments.capacity; i++) {
+		struct ipc_object *o = ipc_find_index(&root->segments, (int)i);
+		if (!o)
+			continue;
+		const struct segment *s = container_of(o, struct segment, ipc);
+		seq_printf(out, "%10d %10d  %4o %21" PRIu64 " %5d %5d  %5u %5u %5u %5u %5u ", o->key,
+			   o->id, o->mode | (s->removed ? SHM_DEST : 0), s->size, s->creator_pid,
+			   s->last_pid, s->attached, o->uid, o->gid, o->cuid, o->cgid);
+		seq_printf(out, "%10" PRId64 " %10" PRId64 " %10" PRId64 " %21" PRIu64 " %21d\n",
+			   s->atime, s->dtime, s->ctime, s->charged, 0);
 	}
 }

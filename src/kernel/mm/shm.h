@@ -2,9 +2,12 @@
 #pragma once
 
 struct process;
+struct seq;
 
 int shm_init(void);
 /* A child has its parent's attachments. */
 void shm_fork(const struct process *child, const struct process *parent);
 /* exec and exit end them. */
 void shm_process_exit(struct process *p);
+/* The lines of /proc/sysvipc/shm. */
+void shm_show(struct seq *out);

@@ -12,6 +12,7 @@
 #include "kernel/core/limits.h"
 #include "kernel/fs/locks.h"
 #include "kernel/fs/proc/proc_internal.h"
+#include "kernel/mm/shm.h"
 #include "kernel/sysv/sysv.h"
 #include "kernel/task/usage.h"
 #include "kernel/task/uts.h"
@@ -246,16 +247,13 @@ int proc_empty(struct seq *s, const struct proc_ctx *x)
 }
 
 /* ---- System V IPC ---- */
-void sysv_show_shm(struct seq *s) __attribute__((weak)); /* of mm/shm.c */
-
 int proc_sysvipc_shm(struct seq *s, const struct proc_ctx *x)
 {
 	(void)x;
 	seq_text(s, "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  "
 		    "cuid  cgid      atime      dtime      ctime                   rss                  "
 		    "swap\n");
-	if (sysv_show_shm)
-		sysv_show_shm(s);
+	shm_show(s);
 	return 0;
 }
 
