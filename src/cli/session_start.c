@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "cli/session_internal.h"
 #include "cli/terminal.h"
+#include "launch/cpus.h"
 #include "launch/identity.h"
 
 /* The kernel process and pid 1 need a few tasks of their own; --pids itself is counted inside. */
@@ -40,10 +41,17 @@ static int launch_in_cgroup(struct session *s, struct error *err)
 	struct launch_options options = { .uid = s->identity.uid,
 					  .gid = s->identity.gid,
 					  .cgroup_fd = cgroup_clone_fd(&s->cgroup) };
+	bool pin = s->options->cpu_milli && !(s->cgroup.controllers & CGROUP_BIT(CGROUP_CPU));
+	struct cpus_pin cpus = { .pinned = false };
 	int r = cgroup_enter(&s->cgroup, err);
 	if (r < 0)
 		return r;
+	if (pin && cpus_pin(&cpus, s->options->cpu_milli) < 0)
+		text_printf(&s->notes, "--cpus has no effect: no cpu control group, and no pinning\n");
+	else if (cpus.pinned && s->options->cpu_milli % 1000)
+		text_printf(&s->notes, "--cpus is rounded up: no cpu control group (hotcell doctor)\n");
 	r = launch(&options, &s->kernel, err);
+	cpus_unpin(&cpus);
 	cgroup_leave(&s->cgroup);
 	s->launched = r >= 0;
 	return r;

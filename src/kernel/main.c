@@ -30,6 +30,7 @@
 #include "kernel/modules.h"
 #include "kernel/task/birth.h"
 #include "kernel/task/life.h"
+#include "kernel/task/meter.h"
 #include "kernel/task/uts.h"
 #include "wire/wire.h"
 
@@ -143,6 +144,8 @@ int main(void)
 	start_guests();
 	must(jail_lock(), "lock the jail");
 	must(control_start(), "control channel");
+	if (config.flags & WIRE_CONFIG_NO_CGROUP)
+		must(meter_start(), "memory accounting");
 	clock_gettime(CLOCK_MONOTONIC, &ready);
 	uint64_t start_ns = ns_from_timespec(&ready) - ns_from_timespec(&started);
 	stats_set_start(start_ns);

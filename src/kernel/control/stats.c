@@ -2,11 +2,13 @@
 
 #include <string.h>
 
+#include "base/util.h"
 #include "kernel/core/arena.h"
 #include "kernel/core/dispatch.h"
 #include "kernel/core/limits.h"
 #include "kernel/host/channel_host.h"
 #include "kernel/task/life.h"
+#include "kernel/task/usage.h"
 #include "wire/wire.h"
 
 static uint64_t start_ns;
@@ -18,7 +20,12 @@ void stats_set_start(uint64_t ns)
 
 void stats_collect(struct wire_stats *s)
 {
+	struct cpu_times times;
+
 	memset(s, 0, sizeof(*s));
+	cpu_times(&times);
+	s->cpu_user_ns = times.user * (NSEC_PER_SEC / 100);
+	s->cpu_system_ns = times.system * (NSEC_PER_SEC / 100);
 	s->calls_served = dispatch_calls_served();
 	s->calls_refused = dispatch_calls_refused();
 	s->kernel_cpu_ns = host_cpu_ns();

@@ -69,6 +69,7 @@ enum arena_root {
 	ROOT_UTS,
 	ROOT_MM_NAMES,
 	ROOT_FAMILY,
+	ROOT_METER,
 	ROOT_MAX,
 };
 void *arena_root(enum arena_root id, size_t size);
