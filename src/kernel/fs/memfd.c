@@ -1,7 +1,8 @@
 /*
- * memfd_create(2): a regular file of the tree file system without a name, whose pages are a memfd of
- * the host. So seals are the host's: it refuses writes and size changes, and it alone knows whether
- * a writable shared mapping exists when F_SEAL_WRITE is asked for (EBUSY).
+ * memfd_create(2): a regular file of the tree file system without a name. One that can be sealed has
+ * a memfd of the host for its pages, so that seals are the host's: it refuses writes and size
+ * changes, and it alone knows whether a writable shared mapping exists when F_SEAL_WRITE is asked
+ * for (EBUSY). All others are ordinary files, which cost no descriptor and lie in the bounded store.
  */
 #include "kernel/fs/memfd.h"
 
@@ -52,8 +53,10 @@ static int make_file(struct task *t, const char *name, unsigned flags, struct fi
 
 	if (!m)
 		return -ENOMEM;
-	int err = tree_memfd_new(m->sb, flags & ~MFD_CLOEXEC, t->cred->fsuid, t->cred->fsgid, mode,
-				 &inode);
+	uint32_t uid = t->cred->fsuid, gid = t->cred->fsgid;
+	int err = (flags & (MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL)) ?
+			  tree_memfd_new(m->sb, flags & ~MFD_CLOEXEC, uid, gid, mode, &inode) :
+			  tree_file_new(m->sb, mode, uid, gid, &inode);
 	if (err < 0)
 		return err;
 	struct dentry *d = dentry_anon(inode, name);

@@ -6,7 +6,9 @@
  * of [0, dense_end) are exactly what it has, and no host call is needed. A hole, a punch or a
  * shared writable mapping makes it `sparse`: from then on the host's st_blocks is asked after each
  * change. Charges are taken before data is written and corrected afterwards. Pages that a guest
- * makes through a mapping are charged when we next look; the store itself has a hard size.
+ * makes through a mapping are charged when we next look; the store itself has a hard size. A host
+ * memfd (only those that can be sealed) is outside the store: once it is mapped shared and writable
+ * its whole size is charged, whether used or not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +30,12 @@ static uint64_t page_up(uint64_t n)
 }
 
 /* ---- accounting ---- */
+
+/* All of its size counts: the guest can make any page of it without asking. */
+static bool fully_charged(const struct tree_node *node)
+{
+	return node->mapped && node->ref.kind == HOST_REF_MEMFD;
+}
 
 static bool charge_to(struct inode *inode, uint64_t bytes)
 {
@@ -58,6 +66,8 @@ void tree_reconcile(struct inode *inode)
 	if (host_fstat(&node->ref, &st) < 0)
 		return;
 	uint64_t bytes = page_up((uint64_t)st.st_blocks * 512);
+	if (fully_charged(node))
+		bytes = MAX(bytes, page_up(inode->size));
 	/* What is there is there: at the limit the charge stays where it can. */
 	if (!charge_to(inode, bytes))
 		inode->blocks = bytes / 512;
@@ -381,10 +391,15 @@ ssize_t tree_write(struct inode *inode, struct uio *u, uint64_t pos)
 static int truncate_store(struct inode *inode, uint64_t size)
 {
 	struct tree_node *node = tree_node(inode);
-	int err = host_truncate(&node->ref, size);
 
-	if (err < 0)
+	if (fully_charged(node) && page_up(size) > node->charged_bytes &&
+	    !charge_to(inode, page_up(size)))
+		return -ENOSPC;
+	int err = host_truncate(&node->ref, size);
+	if (err < 0) {
+		tree_reconcile(inode);
 		return err;
+	}
 	inode->size = size;
 	if (size < node->dense_end)
 		node->dense_end = size;
@@ -477,6 +492,11 @@ int tree_map_fd(struct inode *inode, bool shared_writable, int *ret_host_fd)
 	if (shared_writable && !node->mapped) {
 		node->mapped = true;
 		node->host_mtime = clock_real();
+		if (fully_charged(node) && page_up(inode->size) > node->charged_bytes &&
+		    !charge_to(inode, page_up(inode->size))) {
+			node->mapped = false;
+			return -ENOMEM;
+		}
 	}
 	*ret_host_fd = fd;
 	return 0;
