@@ -67,6 +67,14 @@ static void read_link(const char *name, char *dst)
 	dst[n] = 0;
 }
 
+static void *wait_thread(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
 TEST(self_is_a_link_to_the_pid)
 {
 	char link[PATH_MAX], want[64];
@@ -273,6 +281,108 @@ TEST(a_zombie_can_be_waited_for_by_descriptor)
 	CHECK_ERRNO(syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0), ESRCH);
 }
 
+TEST(threads_have_names_of_their_own)
+{
+	pthread_t t;
+	char name[16], path[64];
+	CHECK_EQ(prctl(PR_SET_NAME, "main"), 0);
+	CHECK_EQ(pthread_create(&t, NULL, wait_thread, NULL), 0);
+	CHECK_EQ(pthread_setname_np(t, "worker"), 0); /* through /proc/self/task/TID/comm */
+	CHECK_EQ(pthread_getname_np(t, name, sizeof(name)), 0);
+	CHECK_STR(name, "worker");
+	CHECK(slurp("/proc/self/comm") > 0);
+	CHECK_STR(text, "main\n");
+	DIR *d = opendir("/proc/self/task");
+	CHECK(d);
+	struct dirent *e;
+	bool seen = false;
+	while ((e = readdir(d))) {
+		if (e->d_name[0] == '.' || atoi(e->d_name) == getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", atoi(e->d_name));
+		CHECK(slurp(path) > 0);
+		CHECK(strstr(text, "(worker) "));
+		CHECK_EQ(atoi(text), atoi(e->d_name));
+		snprintf(path, sizeof(path), "/proc/%d/status", atoi(e->d_name));
+		CHECK(slurp(path) > 0); /* not listed, but there */
+		CHECK_EQ(atoi(value_of("Tgid:")), getpid());
+		seen = true;
+	}
+	closedir(d);
+	CHECK(seen);
+}
+
+TEST(a_stopped_process_shows_it)
+{
+	char path[64];
+	int status;
+	pid_t pid = fork();
+	if (pid == 0) {
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, WUNTRACED), pid);
+	CHECK(WIFSTOPPED(status));
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	CHECK(slurp(path) > 0);
+	CHECK(strstr(text, ") T "));
+	CHECK_EQ(kill(pid, SIGCONT), 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
+TEST(an_orphan_has_a_new_parent)
+{
+	char path[64];
+	int p[2];
+	pid_t orphan;
+	CHECK_EQ(pipe(p), 0);
+	CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	pid_t middle = fork();
+	if (middle == 0) {
+		orphan = fork();
+		if (orphan == 0) {
+			pause();
+			_exit(0);
+		}
+		CHECK_EQ(write(p[1], &orphan, sizeof(orphan)), sizeof(orphan));
+		_exit(0);
+	}
+	CHECK_EQ(read(p[0], &orphan, sizeof(orphan)), sizeof(orphan));
+	CHECK_EQ(waitpid(middle, NULL, 0), middle);
+	snprintf(path, sizeof(path), "/proc/%d/status", orphan);
+	CHECK(slurp(path) > 0);
+	CHECK_EQ(atoi(value_of("PPid:")), getpid());
+	kill(orphan, SIGKILL);
+	CHECK_EQ(waitpid(orphan, NULL, 0), orphan);
+}
+
+TEST(a_script_shows_its_interpreter)
+{
+	char name[] = "/tmp/proc_script_XXXXXX";
+	int p[2], fd = mkstemp(name), status;
+	CHECK(fd >= 0);
+	CHECK(dprintf(fd, "#!/bin/cat /proc/self/cmdline\n") > 0);
+	CHECK_EQ(fchmod(fd, 0755), 0);
+	close(fd);
+	CHECK_EQ(pipe(p), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		dup2(p[1], 1);
+		execl(name, "another name", NULL);
+		_exit(9);
+	}
+	close(p[1]);
+	memset(text, 0, 200);
+	ssize_t n = read(p[0], text, 200);
+	CHECK(n > 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	unlink(name);
+	CHECK_STR(text, "/bin/cat");
+	CHECK_STR(text + 9, "/proc/self/cmdline");
+	CHECK_STR(text + 28, name);
+}
+
 TEST(threads_have_no_threads)
 {
 	char path[96];
@@ -394,14 +504,6 @@ TEST(statm_counts_memory)
 	CHECK(slurp("/proc/self/statm") > 0);
 	CHECK_EQ(sscanf(text, "%lu %lu", &size, &after), 2);
 	CHECK(after >= before + 3000 /* the host counts in batches */);
-}
-
-static void *wait_thread(void *arg)
-{
-	(void)arg;
-	for (;;)
-		pause();
-	return NULL;
 }
 
 TEST(threads_are_listed)
