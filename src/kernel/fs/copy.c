@@ -7,8 +7,10 @@
  * way when bytes move between two objects of ours.
  *
  * Blocking: only before anything moved, except that sendfile and splice into a blocking socket go
- * on until all is written (a pipe takes what fits); c->progress then counts what is done. A blocked call holds the file it
- * waits for; if another thread closes the other descriptor meanwhile, the call ends with what it has.
+ * on until all is written (a pipe takes what fits); c->progress then counts what is done, and the
+ * guest's offset is written before the call waits, so that it is right if a signal ends it there. A
+ * blocked call holds the file it waits for; if another thread closes the other descriptor
+ * meanwhile, the call ends with what it has.
  *
  * Limit: a copy between two regular files moves COPY_MAX bytes per call, so that one guest call
  * does not keep the kernel from serving others; the callers of these calls have to loop anyway.
@@ -178,16 +180,14 @@ long sys_sendfile(struct call *c)
 		r = end_init(c, &out, out_file, 0);
 	if (r < 0)
 		return r;
-	if (in.own_offset)
-		in.at += c->progress; /* the guest's variable is written at the end */
 	long n = sendfile_loop(c, &in, &out, MIN(c->args[3], RW_MAX));
 	end_finish(c, &out);
-	if (n == CALL_BLOCK) {
-		if (!in.own_offset)
-			end_finish(c, &in);
-		return call_block_file(c, out_file, file_ops(out_file)->waitq(out_file, true));
-	}
-	return end_finish(c, &in) < 0 ? -EFAULT : n;
+	if (end_finish(c, &in) < 0)
+		return -EFAULT;
+	if (n != CALL_BLOCK)
+		return n;
+	c->partial = (int64_t)c->progress;
+	return call_block_file(c, out_file, file_ops(out_file)->waitq(out_file, true));
 }
 
 /* ---- splice ---- */
@@ -280,9 +280,11 @@ static long pipe_to_file(struct call *c, struct file *in, struct end *out, size_
 		if (r != 1)
 			return r;
 		ssize_t n = sink_write(c, out, at.source, MIN(part, size - c->progress));
-		if (n == -EAGAIN && may_wait(out->file, flags))
+		if (n == -EAGAIN && may_wait(out->file, flags)) {
+			c->partial = (int64_t)c->progress;
 			return call_block_file(c, out->file,
 					       file_ops(out->file)->waitq(out->file, true));
+		}
 		if (n <= 0)
 			return sink_error(c, n, c->progress);
 		pipe_consume(from, (size_t)n);
