@@ -4,8 +4,8 @@
  * so the confinement of host_ref.c (openat2) covers all of it.
  *
  * host-syscalls: pread64 pwrite64 fstat newfstatat ftruncate fallocate lseek fsync fdatasync
- * host-syscalls: copy_file_range fstatfs getdents64 readlinkat openat close mkdirat symlinkat linkat
- * host-syscalls: unlinkat renameat2 fchmod utimensat fgetxattr fsetxattr flistxattr fremovexattr
+ * host-syscalls: copy_file_range fstatfs getdents64 readlinkat close mkdirat symlinkat linkat
+ * host-syscalls: unlinkat renameat2 utimensat fgetxattr fsetxattr flistxattr fremovexattr
  * host-syscalls: fcntl
  */
 #include "kernel/host/host_file.h"
@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "kernel/host/proc.h"
 
 static char transfer[64 << 10]; /* readdir and copy; neither nests */
 
@@ -249,7 +250,7 @@ ssize_t host_readlink_at(struct host_ref *dir, const char *name, char *dst, size
 
 ssize_t host_readlink(struct host_ref *link, char *dst, size_t capacity)
 {
-	int fd = host_ref_open_link(link);
+	int fd = host_ref_open_path(link);
 	if (fd < 0)
 		return fd;
 	ssize_t n = readlinkat(fd, "", dst, capacity);
@@ -257,21 +258,6 @@ ssize_t host_readlink(struct host_ref *link, char *dst, size_t capacity)
 		n = -errno;
 	close(fd);
 	return n;
-}
-
-int host_create_at(struct host_ref *dir, const char *name, uint32_t mode)
-{
-	int fd = fd_and_name(dir, name);
-	if (fd < 0)
-		return fd;
-	int file = openat(fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			  (mode_t)(mode & 0777));
-	if (file < 0)
-		return -errno;
-	/* The mode that counts is the guest's, whatever our own umask says. */
-	int err = result(fchmod(file, (mode_t)(mode & 07777)));
-	close(file);
-	return err;
 }
 
 int host_mkdir_at(struct host_ref *dir, const char *name, uint32_t mode)
@@ -317,10 +303,15 @@ int host_rename_at(struct host_ref *from_dir, const char *from, struct host_ref 
 
 /* ---- attributes ---- */
 
+/* Through O_PATH: the owner may change attributes of a file that its mode forbids to open. */
 int host_chmod(struct host_ref *ref, uint32_t mode)
 {
-	int fd = host_ref_fd(ref);
-	return fd < 0 ? fd : result(fchmod(fd, (mode_t)(mode & 07777)));
+	int fd = host_ref_open_path(ref);
+	if (fd < 0)
+		return fd;
+	int err = host_proc_chmod(fd, mode & 07777);
+	close(fd);
+	return err;
 }
 
 static struct timespec time_or_omit(int64_t ns)
@@ -338,8 +329,12 @@ static struct timespec time_or_omit(int64_t ns)
 int host_utimes(struct host_ref *ref, int64_t atime_ns, int64_t mtime_ns)
 {
 	struct timespec times[2] = { time_or_omit(atime_ns), time_or_omit(mtime_ns) };
-	int fd = host_ref_fd(ref);
-	return fd < 0 ? fd : result(futimens(fd, times));
+	int fd = host_ref_open_path(ref);
+	if (fd < 0)
+		return fd;
+	int err = result(utimensat(fd, "", times, AT_EMPTY_PATH));
+	close(fd);
+	return err;
 }
 
 ssize_t host_getxattr(struct host_ref *ref, const char *name, void *dst, size_t capacity)

@@ -37,7 +37,6 @@ int host_stat_at(struct host_ref *dir, const char *name, struct stat *ret);
 ssize_t host_readlink_at(struct host_ref *dir, const char *name, char *dst, size_t capacity);
 /* The target of a link known by its own reference. */
 ssize_t host_readlink(struct host_ref *link, char *dst, size_t capacity);
-int host_create_at(struct host_ref *dir, const char *name, uint32_t mode); /* new regular file */
 int host_mkdir_at(struct host_ref *dir, const char *name, uint32_t mode);
 int host_symlink_at(struct host_ref *dir, const char *name, const char *target);
 int host_link(struct host_ref *file, struct host_ref *to_dir, const char *to);
@@ -45,7 +44,7 @@ int host_unlink_at(struct host_ref *dir, const char *name, bool is_directory);
 int host_rename_at(struct host_ref *from_dir, const char *from, struct host_ref *to_dir,
 		   const char *to, unsigned flags);
 
-/* ---- attributes of the file itself (regular files and directories) ---- */
+/* ---- attributes of the file itself, by path; a symlink is not followed ---- */
 int host_chmod(struct host_ref *ref, uint32_t mode);
 /* Nanoseconds since the epoch; INT64_MIN leaves that time alone. */
 int host_utimes(struct host_ref *ref, int64_t atime_ns, int64_t mtime_ns);

@@ -17,7 +17,7 @@
  *
  * Confinement: every path goes through openat2 with RESOLVE_BENEATH, NO_SYMLINKS, NO_MAGICLINKS.
  *
- * host-syscalls: openat2 openat close unlinkat prlimit64 fcntl memfd_create fstat newfstatat umask
+ * host-syscalls: openat2 openat close unlinkat prlimit64 fcntl memfd_create fstat newfstatat umask fchmod
  * host-syscalls: rt_sigaction rt_sigreturn
  */
 #include "kernel/host/host_ref.h"
@@ -363,11 +363,13 @@ int host_ref_fd_mode(struct host_ref *ref, bool writable)
 	return ref_fd(ref, writable ? FD_WRITE : FD_READ);
 }
 
-int host_ref_open_link(const struct host_ref *link)
+int host_ref_open_path(const struct host_ref *ref)
 {
-	if (link->kind != HOST_REF_PATH)
+	if (ref->kind != HOST_REF_PATH)
 		return -EINVAL;
-	return open_beneath(root_fd(link->root), link->path, O_PATH | O_NOFOLLOW);
+	if (!ref->path[0] && !ref->directory)
+		return host_proc_reopen(root_fd(ref->root), O_PATH);
+	return open_beneath(root_fd(ref->root), ref->path[0] ? ref->path : ".", O_PATH | O_NOFOLLOW);
 }
 
 int host_ref_open_parent(const struct host_ref *ref, const char **ret_name)
@@ -422,6 +424,44 @@ int host_store_create(struct host_ref *ret)
 	return 0;
 }
 
+/* Gives an open descriptor to a pinned reference; closed when there is no room. */
+static int pin_fd(struct host_ref *ref, int fd, int which)
+{
+	struct slot *s = slot_new(ref, true);
+
+	if (!s) {
+		close(fd);
+		return -ENFILE;
+	}
+	s->fd[which] = fd;
+	open_count++;
+	ref->slot = (uint32_t)(s - slots) + 1;
+	return 0;
+}
+
+int host_ref_create(struct host_ref *dir, const char *name, uint32_t mode, struct host_ref *ret)
+{
+	int dir_fd = strchr(name, '/') ? -EINVAL : host_ref_fd(dir);
+	int err = dir_fd < 0 ? dir_fd : host_ref_child(ret, dir, name);
+
+	if (err < 0)
+		return err;
+	ret->writable = true;
+	ret->pinned = true;
+	int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			(mode_t)(mode & 0777));
+	err = fd < 0 ? -errno : 0;
+	if (err == 0 && (mode & 07000) && fchmod(fd, (mode_t)(mode & 07777)) < 0)
+		err = -errno;
+	if (err == 0)
+		err = pin_fd(ret, fd, FD_WRITE);
+	else if (fd >= 0)
+		close(fd);
+	if (err < 0)
+		host_ref_drop(ret);
+	return err;
+}
+
 int host_memfd_create(unsigned flags, struct host_ref *ret)
 {
 	while (open_count >= open_limit && evict_one())
@@ -430,16 +470,10 @@ int host_memfd_create(unsigned flags, struct host_ref *ret)
 	if (fd < 0)
 		return -errno;
 	*ret = (struct host_ref){ .kind = HOST_REF_MEMFD, .writable = true, .pinned = true };
-	struct slot *s = slot_new(ret, true);
-	if (!s) {
-		close(fd);
+	int err = pin_fd(ret, fd, FD_WRITE);
+	if (err < 0)
 		*ret = (struct host_ref){ 0 };
-		return -ENFILE;
-	}
-	s->fd[FD_WRITE] = fd;
-	open_count++;
-	ret->slot = (uint32_t)(s - slots) + 1;
-	return 0;
+	return err;
 }
 
 int host_ref_passed(int fd, struct host_ref *ret)

@@ -51,8 +51,8 @@ int host_ref_fd(struct host_ref *ref);
  * cached separately. */
 int host_ref_fd_mode(struct host_ref *ref, bool writable);
 
-/* An O_PATH descriptor of a symlink itself, owned by the caller. */
-int host_ref_open_link(const struct host_ref *link);
+/* An O_PATH descriptor of the file (a symlink itself), owned by the caller. */
+int host_ref_open_path(const struct host_ref *ref);
 
 /* An O_PATH descriptor of the directory a HOST_REF_PATH is in, owned by the caller, and the last
  * component (points into ref->path). -EINVAL for a root. */
@@ -60,6 +60,12 @@ int host_ref_open_parent(const struct host_ref *ref, const char **ret_name);
 
 /* Makes an empty store file. */
 int host_store_create(struct host_ref *ret);
+/*
+ * Makes a regular file `name` (one component) in directory `dir`. *ret is pinned and open for reading
+ * and writing, whatever `mode` allows to a later open. -EEXIST and other errors of open(2).
+ */
+int host_ref_create(struct host_ref *dir, const char *name, uint32_t mode, struct host_ref *ret);
+
 /* An anonymous host file with sealing (memfd_create(2)); `flags` are MFD_* the host knows. */
 int host_memfd_create(unsigned flags, struct host_ref *ret);
 

@@ -4,7 +4,7 @@
  * Names are ours ("stat", "status", ...), never the guest's; still every open is confined with
  * openat2 so that no magic link can lead out of the proc mount.
  *
- * host-syscalls: openat2 openat read write close getdents64
+ * host-syscalls: openat2 openat fchmodat read write close getdents64
  */
 #include "kernel/host/proc.h"
 
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,18 +41,39 @@ static char *put_number(char *p, int n)
 	return p;
 }
 
-int host_proc_reopen(int fd, int flags)
+/* "self/fd/N": magic links that are meant to be followed, they lead to what we hold already. */
+static int own_fd_path(char *dst, int fd)
 {
-	char path[48] = "self/fd/";
+	static const char prefix[] = "self/fd/";
 
 	if (fd < 0)
 		return -EBADF;
 	if (proc_root < 0)
 		return -ENOENT;
-	*put_number(path + strlen(path), fd) = 0;
-	/* The one magic link that is meant to be followed: it leads to what we hold already. */
+	memcpy(dst, prefix, sizeof(prefix));
+	*put_number(dst + sizeof(prefix) - 1, fd) = 0;
+	return 0;
+}
+
+int host_proc_reopen(int fd, int flags)
+{
+	char path[48];
+	int err = own_fd_path(path, fd);
+
+	if (err < 0)
+		return err;
 	int again = openat(proc_root, path, flags | O_CLOEXEC);
 	return again < 0 ? -errno : again;
+}
+
+int host_proc_chmod(int fd, unsigned mode)
+{
+	char path[48];
+	int err = own_fd_path(path, fd);
+
+	if (err < 0)
+		return err;
+	return fchmodat(proc_root, path, (mode_t)mode, 0) < 0 ? -errno : 0;
 }
 
 static int open_entry(int host_tid, const char *name, int flags)

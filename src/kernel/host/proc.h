@@ -28,6 +28,8 @@ void host_proc_close(int fd);
  * an access mode of its own). `flags` are O_*; O_CLOEXEC is added. -errno; -ENOENT without /proc.
  */
 int host_proc_reopen(int fd, int flags);
+/* chmod of the file behind our own descriptor `fd`, which may be O_PATH. */
+int host_proc_chmod(int fd, unsigned mode);
 
 /* Writes a small value to /proc/<host_tid>/<name> (oom_score_adj, timerslack_ns). 0 or -errno. */
 int host_proc_write(int host_tid, const char *name, const char *src, size_t size);

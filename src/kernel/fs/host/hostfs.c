@@ -144,6 +144,7 @@ static void evict(struct inode *inode)
 		return;
 	list_del(&node->hash_link);
 	host_ref_drop(&node->ref);
+	host_ref_drop(&node->created);
 	kfree(node);
 	inode->priv = NULL;
 }

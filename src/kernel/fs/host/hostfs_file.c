@@ -13,6 +13,24 @@
 #include "kernel/fs/ops.h"
 #include "kernel/host/host_file.h"
 
+/* The descriptor of a file that was just made, or a new one by path. */
+static int open_ref(struct hostfs_node *node, bool writable, struct host_ref *ref)
+{
+	if (node->created.kind != HOST_REF_NONE && writable) {
+		host_ref_move(ref, &node->created);
+		return 0;
+	}
+	int err = host_ref_path(ref, node->ref.root, node->ref.path);
+	if (err < 0)
+		return err;
+	ref->writable = writable;
+	ref->pinned = true;
+	int fd = host_ref_fd(ref);
+	if (fd < 0)
+		host_ref_drop(ref);
+	return MIN(fd, 0);
+}
+
 int hostfs_open(struct call *c, struct inode *inode, struct file *file)
 {
 	struct hostfs_node *node = hostfs_node(inode);
@@ -22,18 +40,11 @@ int hostfs_open(struct call *c, struct inode *inode, struct file *file)
 	struct host_ref *ref = knew(struct host_ref);
 	if (!ref)
 		return -ENOMEM;
-	int err = host_ref_path(ref, node->ref.root, node->ref.path);
+	int err = open_ref(node, file_writable(file), ref);
+	host_ref_drop(&node->created);
 	if (err < 0) {
 		kfree(ref);
 		return err;
-	}
-	ref->writable = file_writable(file);
-	ref->pinned = true;
-	int fd = host_ref_fd(ref);
-	if (fd < 0) {
-		host_ref_drop(ref);
-		kfree(ref);
-		return fd;
 	}
 	file->ops = FOPS_HOST;
 	file->priv = ref;

@@ -22,6 +22,7 @@ struct hostfs_node {
 	uint64_t host_dev, host_ino;
 	struct host_ref ref;	   /* by path; for directories the cached descriptor is used */
 	struct host_ref *open_ref; /* of some open file: survives unlink and rename */
+	struct host_ref created;   /* open since the file was made: whose mode may forbid opening it */
 	uint64_t fresh_at;	   /* clock_mono of the last stat; 0 = attributes may be old */
 };
 
