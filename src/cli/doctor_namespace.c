@@ -165,7 +165,8 @@ void probe_idmap(struct probe_result *r)
 		return;
 	}
 	identity_choose(&uid, &gid);
-	int e = idmap_open(fd, st.st_uid, st.st_gid, uid, gid, &tree, &err);
+	struct idmap_ids ids = { st.st_uid, st.st_gid, uid, gid };
+	int e = idmap_open(fd, &ids, true, &tree, &err);
 	if (e == 0)
 		close(tree);
 	probe_found(r, e ? FINDING_WEAKER : FINDING_OK, "%s",

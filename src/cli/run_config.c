@@ -119,7 +119,8 @@ static int add_host_path(struct run_config *c, const struct run_identity *id, ui
 	if (id->root && st.st_uid != id->uid) {
 		struct error why;
 		int tree = -EBADF;
-		if (idmap_open(fd, st.st_uid, st.st_gid, id->uid, id->gid, &tree, &why) == 0) {
+		struct idmap_ids ids = { st.st_uid, st.st_gid, id->uid, id->gid };
+		if (idmap_open(fd, &ids, kind != WIRE_MOUNT_RW, &tree, &why) == 0) {
 			close(fd);
 			fd = tree;
 			detached = true;

@@ -52,7 +52,7 @@ static int write_map(pid_t pid, const char *which, uint32_t a, uint32_t b)
 }
 
 /* A user namespace exists as long as someone holds it: a stopped child makes it, we open it. */
-static int open_namespace(uid_t a, uid_t b, gid_t ga, gid_t gb, int *ret_fd, struct error *err)
+static int open_namespace(const struct idmap_ids *ids, int *ret_fd, struct error *err)
 {
 	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, 0);
 	if (pid < 0)
@@ -63,9 +63,9 @@ static int open_namespace(uid_t a, uid_t b, gid_t ga, gid_t gb, int *ret_fd, str
 	}
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-	int r = write_map(pid, "uid_map", a, b);
+	int r = write_map(pid, "uid_map", ids->owner_uid, ids->uid);
 	if (r == 0)
-		r = write_map(pid, "gid_map", ga, gb);
+		r = write_map(pid, "gid_map", ids->owner_gid, ids->gid);
 	int fd = r < 0 ? r : open(path, O_RDONLY | O_CLOEXEC);
 	int saved = r < 0 ? -r : errno;
 	kill(pid, SIGKILL);
@@ -78,14 +78,16 @@ static int open_namespace(uid_t a, uid_t b, gid_t ga, gid_t gb, int *ret_fd, str
 }
 
 /* Submounts come along where all of them can be mapped, else the mount alone. */
-static int clone_tree(int path_fd, int namespace_fd, int recursive)
+static int clone_tree(int path_fd, int namespace_fd, bool read_only, int recursive)
 {
 	AUTO_CLOSE int tree = (int)syscall(SYS_open_tree, path_fd, "",
 					   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
 						   recursive);
 	if (tree < 0)
 		return -errno;
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP,
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_NOSUID |
+					       MOUNT_ATTR_NODEV |
+					       (read_only ? MOUNT_ATTR_RDONLY : 0u),
 				   .userns_fd = (uint64_t)namespace_fd };
 	if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | recursive, &attr,
 		    sizeof(attr)) < 0)
@@ -93,16 +95,16 @@ static int clone_tree(int path_fd, int namespace_fd, int recursive)
 	return take_fd(&tree);
 }
 
-int idmap_open(int path_fd, uid_t owner_uid, gid_t owner_gid, uid_t uid, gid_t gid, int *ret_fd,
+int idmap_open(int path_fd, const struct idmap_ids *ids, bool read_only, int *ret_fd,
 	       struct error *err)
 {
 	AUTO_CLOSE int namespace_fd = -EBADF;
-	int r = open_namespace(owner_uid, uid, owner_gid, gid, &namespace_fd, err);
+	int r = open_namespace(ids, &namespace_fd, err);
 	if (r < 0)
 		return r;
-	int tree = clone_tree(path_fd, namespace_fd, AT_RECURSIVE);
+	int tree = clone_tree(path_fd, namespace_fd, read_only, AT_RECURSIVE);
 	if (tree < 0)
-		tree = clone_tree(path_fd, namespace_fd, 0);
+		tree = clone_tree(path_fd, namespace_fd, read_only, 0);
 	if (tree < 0)
 		return error_set(err, -tree, "idmapped mount");
 	*ret_fd = tree;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -15,7 +16,14 @@
 /*
  * A detached, idmapped copy of the mount at path_fd (an O_PATH descriptor), in which `owner` and
  * the sandbox's identity are swapped. Needs CAP_SYS_ADMIN and a file system that supports it;
- * -EINVAL, -EPERM, -ENOSYS mean "not here": use path_fd as it is.
+ * -EINVAL, -EPERM, -ENOSYS mean "not here": use path_fd as it is. Without set-uid programs and
+ * devices, and read-only when asked: not even a broken kernel process can then write.
  */
-int idmap_open(int path_fd, uid_t owner_uid, gid_t owner_gid, uid_t uid, gid_t gid, int *ret_fd,
+struct idmap_ids {
+	uid_t owner_uid;
+	gid_t owner_gid;
+	uid_t uid;
+	gid_t gid;
+};
+int idmap_open(int path_fd, const struct idmap_ids *ids, bool read_only, int *ret_fd,
 	       struct error *err);
