@@ -136,6 +136,10 @@ static long file_command(struct call *c, struct file *f, unsigned cmd)
 		return f->owner_signal;
 	case F_GETLEASE:
 		return F_UNLCK;
+	case F_NOTIFY: /* without events: ends notification, of which there is none */
+		if (!S_ISDIR(f->inode->mode))
+			return -ENOTDIR;
+		return arg & ~(uint64_t)DN_MULTISHOT ? -EINVAL : 0;
 	case F_SETPIPE_SZ:
 	case F_GETPIPE_SZ:
 		return pipe_fcntl(f, cmd, arg);

@@ -26,18 +26,13 @@
 #include "kernel/fs/vfs.h"
 #include "kernel/task/task.h"
 
-/* Events of one answer: bounded by the scratch buffer, which also keeps the items. */
-#define WAIT_MAX_EVENTS 8192
+/* Events of one answer are copied out in pieces of the scratch buffer. */
+#define PIECE_EVENTS ((uint32_t)(SCRATCH_SIZE / sizeof(struct epoll_event)))
 #define EXCLUSIVE_OK_BITS                                                                          \
 	(EPOLLIN | EPOLLOUT | EPOLLRDNORM | EPOLLWRNORM | EPOLLERR | EPOLLHUP | EPOLLWAKEUP |      \
 	 EPOLLET | EPOLLEXCLUSIVE)
 
-struct wait_scratch {
-	struct epoll_item *items[WAIT_MAX_EVENTS];
-	struct epoll_event events[WAIT_MAX_EVENTS]; /* packed on x86-64, as the guest's */
-};
-_Static_assert(sizeof(struct wait_scratch) <= SCRATCH_SIZE, "scratch too small");
-_Static_assert(sizeof(struct epoll_event) == 12, "struct epoll_event is packed");
+_Static_assert(sizeof(struct epoll_event) == 12, "packed on x86-64, as the guest's");
 
 /* ---- epoll_create ---- */
 
@@ -148,35 +143,56 @@ long sys_epoll_ctl(struct call *c)
 
 /* ---- epoll_wait ---- */
 
-/* Fills scratch with what is ready; the list is only cleared of items that are not. */
-static uint32_t collect(struct epoll *ep, struct wait_scratch *s, uint32_t max)
+/* Writes `count` events to the guest's array from `start` on; how many went. */
+static uint32_t put_events(struct call *c, const struct epoll_event *events, uint32_t start,
+			   uint32_t count)
 {
+	struct uaddr at = uaddr_add(CALL_ARG_PTR(c, 1), (uint64_t)start * sizeof(*events));
+	ssize_t n = count ? user_write_some(c->task, at, events, count * sizeof(*events)) : 0;
+
+	return n > 0 ? (uint32_t)((size_t)n / sizeof(*events)) : 0;
+}
+
+/*
+ * Copies out up to `max` events that are true now. Items that are not leave the list, so afterwards
+ * its first `count` items are the reported ones. Returns the count, or -EFAULT.
+ */
+static long collect(struct call *c, struct epoll *ep, uint32_t max)
+{
+	struct epoll_event *events = scratch_buffer();
+	uint32_t done = 0, piece = 0, put;
 	struct epoll_item *item, *next;
-	uint32_t count = 0;
 
 	list_for_each_safe(item, next, &ep->ready, ready_link) {
-		uint32_t events;
+		uint32_t now;
 
-		if (count == max)
+		if (done + piece == max)
 			break;
-		events = epoll_item_events(item);
-		if (!events) {
+		now = epoll_item_events(item);
+		if (!now) {
 			list_del(&item->ready_link);
 			continue;
 		}
-		s->items[count] = item;
-		s->events[count].events = events;
-		s->events[count].data.u64 = item->data;
-		count++;
+		events[piece].events = now;
+		events[piece++].data.u64 = item->data;
+		if (piece < PIECE_EVENTS)
+			continue;
+		put = put_events(c, events, done, piece);
+		done += put;
+		if (put < piece)
+			return done ? (long)done : -EFAULT;
+		piece = 0;
 	}
-	return count;
+	put = put_events(c, events, done, piece);
+	done += put;
+	return piece && !done ? -EFAULT : (long)done;
 }
 
 /* The guest has the events: edges are used up, levels go to the end of the queue. */
-static void commit(struct epoll *ep, const struct wait_scratch *s, uint32_t count)
+static void commit(struct epoll *ep, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		struct epoll_item *item = s->items[i];
+	while (count--) {
+		struct epoll_item *item = list_first(&ep->ready, struct epoll_item, ready_link);
 
 		list_del(&item->ready_link);
 		if (item->events & EPOLLONESHOT)
@@ -186,27 +202,13 @@ static void commit(struct epoll *ep, const struct wait_scratch *s, uint32_t coun
 	}
 }
 
-static long deliver(struct call *c, struct epoll *ep, struct wait_scratch *s, uint32_t count)
-{
-	ssize_t written = user_write_some(c->task, CALL_ARG_PTR(c, 1), s->events,
-					  count * sizeof(s->events[0]));
-
-	if (written < (ssize_t)sizeof(s->events[0]))
-		return -EFAULT;
-	count = (uint32_t)((size_t)written / sizeof(s->events[0]));
-	if (call_reply(c, count))
-		commit(ep, s, count);
-	return CALL_DONE;
-}
-
 /* `timeout_ns`: UINT64_MAX = forever. */
 static long epoll_wait_call(struct call *c, uint64_t timeout_ns)
 {
-	struct wait_scratch *s = scratch_buffer();
 	int max = (int)c->args[2];
 	struct file *f;
 	struct epoll *ep;
-	uint32_t count;
+	long count;
 
 	c->no_restart = true;
 	if (max <= 0 || max > (int)(INT_MAX / sizeof(struct epoll_event)))
@@ -217,9 +219,14 @@ static long epoll_wait_call(struct call *c, uint64_t timeout_ns)
 	ep = epoll_of(f);
 	if (!ep)
 		return -EINVAL;
-	count = collect(ep, s, MIN((uint32_t)max, (uint32_t)WAIT_MAX_EVENTS));
-	if (count)
-		return deliver(c, ep, s, count);
+	count = collect(c, ep, (uint32_t)max);
+	if (count < 0)
+		return count;
+	if (count) {
+		if (call_reply(c, count))
+			commit(ep, (uint32_t)count);
+		return CALL_DONE;
+	}
 	if (!timeout_ns || c->timed_out)
 		return 0;
 	if (timeout_ns != UINT64_MAX) {
