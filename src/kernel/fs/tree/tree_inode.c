@@ -26,6 +26,11 @@
  * Lower files show the owner of the mount (0:0 for templates, the user for a user's directory) and
  * the host's mode. Inode numbers: the host's for lower files, from 2^40 for our own.
  *
+ * A lower directory is taken to stay as it is: names and attributes that were looked up, and names
+ * found missing, are not asked for again while they are cached. True for templates; what the host
+ * does meanwhile to a user's directory (--cow) may or may not be seen, as with overlayfs.
+ * The first write of a big lower file copies it, during which the sandbox stands still.
+ *
  * Differences from overlayfs: hard links among lower files are shown in nlink but are separate
  * inodes; access times of lower files never change.
  */
