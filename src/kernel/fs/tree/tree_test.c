@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <sys/stat.h>
 
 #include "kernel/core/arena.h"
@@ -66,11 +67,14 @@ static void begin(void)
 	CHECK_EQ(mount_add(sb, NULL, 0, "overlay"), 0);
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
+{
+	return remove(path);
+}
+
 static void end(void)
 {
-	char command[64];
-	snprintf(command, sizeof(command), "rm -rf %s", place);
-	CHECK_EQ(system(command), 0);
+	CHECK_EQ(nftw(place, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 static int find(const char *path, struct path *ret)
