@@ -148,5 +148,10 @@ def documents(where):
         yield program("docs/syscalls", [generator, "--check"], 30)
 
 
-SUITES = [documents, unit, guest_natively, guest, end_to_end, escape]
+def lint(where):
+    """The rules of the source tree."""
+    yield program("lint", [f"{where.root}/tools/lint"], 120)
+
+
+SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape]
 NEED_SANDBOX = [guest, escape]
