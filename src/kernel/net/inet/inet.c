@@ -270,12 +270,10 @@ static long inet_ioctl(struct call *c, struct socket *s, uint32_t cmd, uint64_t 
 			return -EINVAL;
 		v = inet_is_tcp(i) ? i->rx.size : d ? d->size : 0;
 		break;
-	case SIOCOUTQ:
+	case SIOCOUTQ: /* nothing is ever on its way */
+	case SIOCOUTQNSD:
 		if (i->state == INET_LISTEN)
 			return -EINVAL;
-		v = i->peer && !i->peer->internal ? 0 : i->peer ? i->peer->rx.size : 0;
-		break;
-	case SIOCOUTQNSD:
 		v = 0;
 		break;
 	case SIOCATMARK:

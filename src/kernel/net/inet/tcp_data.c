@@ -46,6 +46,8 @@ static ssize_t stage_urgent(struct inet_sock *i, struct msg *m)
 ssize_t tcp_send(struct inet_sock *i, struct msg *m)
 {
 	i->oob_staged = false;
+	if (m->flags & MSG_FASTOPEN)
+		return -EOPNOTSUPP; /* as with net.ipv4.tcp_fastopen = 0 */
 	if (i->state == INET_SYN_SENT)
 		return -EAGAIN;
 	if (i->sk.error)

@@ -154,9 +154,19 @@ static void collect(struct unix_state_root *root)
 	}
 }
 
+void unix_gc_if_wanted(void)
+{
+	struct unix_state_root *root = unix_root();
+
+	if (root && root->gc_wanted)
+		unix_gc();
+}
+
 void unix_gc(void)
 {
 	struct unix_state_root *root = unix_root();
+
+	root->gc_wanted = false;
 
 	if (root->collecting || list_empty(&root->in_flight))
 		return;

@@ -166,7 +166,11 @@ void unix_hangup(struct unix_sock *u, bool embryo)
 static void unix_release(struct socket *s)
 {
 	unix_hangup(unix_sock(s), false);
-	unix_gc();
+	/* A queue being emptied may close thousands: collect once, when it is done. */
+	if (scm_draining())
+		unix_root()->gc_wanted = true;
+	else
+		unix_gc();
 }
 
 static void unix_destroy(struct socket *s)

@@ -76,7 +76,7 @@ struct unix_state_root {
 	struct list abstract[64];
 	struct list in_flight; /* gc_link */
 	uint32_t next_autobind;
-	bool collecting;
+	bool collecting, gc_wanted;
 };
 struct unix_state_root *unix_root(void); /* NULL only without memory */
 
@@ -122,5 +122,7 @@ void unix_put_cred(struct cmsg_out *out, struct scm_cred cred);
 
 /* gc.c */
 void unix_gc_in_flight(struct file *f, int delta);
+/* unix_gc() if a socket was closed while descriptors were being dropped. */
+void unix_gc_if_wanted(void);
 /* Finds sockets that only queues of each other refer to, and empties those. */
 void unix_gc(void);
