@@ -28,6 +28,7 @@
 #include "kernel/fs/file.h"
 #include "kernel/host/notify.h"
 #include "kernel/host/tracee.h"
+#include "kernel/task/sigreturn.h"
 #include "kernel/task/task.h"
 
 struct call_state {
@@ -158,6 +159,7 @@ static bool unpark(struct call *c, long result)
 bool call_reply(struct call *c, long result)
 {
 	c->answered = true;
+	c->task->interrupted_ip = result == -EINTR ? c->ip : 0;
 	if (trace_enabled())
 		trace_leave(c, result);
 	if (c->traced) {
@@ -172,7 +174,7 @@ bool call_reply(struct call *c, long result)
 long call_signal(struct call *c, int sig, long result)
 {
 	/* While the thread waits for our answer: a default action kills it here, a handler runs
-	 * first and the restarted call gets `result` from the replay record. */
+	 * first and the thread gets `result` when that returns. */
 	signal_task(c->task, sig);
 	return result;
 }
@@ -220,8 +222,10 @@ long call_become(struct call *c, long nr, const uint64_t args[6])
 {
 	struct tracee t;
 
-	if (tracee_stop(&t, c->task->host_tid, c->nr) < 0)
-		return CALL_DEFER; /* interrupted: it will come again */
+	if (tracee_stop(&t, c->task->host_tid, c->nr) < 0) {
+		lost_add(c, LOST_AGAIN, 0);
+		return CALL_DEFER;
+	}
 	c->task->become.armed = true;
 	c->task->become.nr = (int)nr;
 	memcpy(c->task->become.args, args, sizeof(c->task->become.args));

@@ -20,9 +20,8 @@
  *  - "commit after send": a handler whose effect must not happen twice or get lost (pipe and socket
  *    data) answers itself with call_reply() and only commits when that returned true;
  *    it then returns CALL_DONE.
- *  - replay: for everything else the dispatcher remembers result and arguments of an unanswered
- *    call; when the thread comes back with the same call from the same place (SA_RESTART) it gets
- *    the remembered result and nothing runs twice.
+ *  - for everything else the dispatcher records the result of an unanswered call, and the thread
+ *    finds it when its signal handler returns (task/sigreturn.c). Nothing runs twice.
  */
 #pragma once
 

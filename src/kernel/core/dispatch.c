@@ -3,19 +3,18 @@
  *
  * Three things can make a notification something other than a fresh call:
  *  - become: the thread repeats a call that we changed (exec, shmat). Let through.
- *  - replay: the thread was interrupted before it got our answer and now restarts the call
- *    (SA_RESTART) or retries it: it gets the remembered result. Recognised by number, arguments
- *    and instruction pointer; forgotten after REPLAY_AGE other calls, because a handler may have
- *    jumped away for good.
- *  - an old blocked call of the same thread: that one was interrupted by a signal. Calls which
- *    Linux never restarts (poll and the like) leave an EINTR for their second coming, writes
- *    leave the count of bytes that are gone already.
+ *  - an old blocked call of the same thread: that one was interrupted by a signal.
+ *  - an answer that the thread did not get, because a signal took it out of the notification
+ *    first: what was lost is recorded, and made good when the handler returns (task/sigreturn.c).
+ *    When no handler ran (the thread was stopped and continued) the host restarts the call at
+ *    once: it is the thread's next notification, and gets its result here.
  */
 #include "kernel/core/dispatch.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/util.h"
 #include "kernel/abi/stub.h"
@@ -26,8 +25,7 @@
 #include "kernel/task/birth.h"
 #include "kernel/task/stub_calls.h"
 #include "kernel/task/life.h"
-
-#define REPLAY_AGE 64
+#include "kernel/task/sigreturn.h"
 
 static uint64_t served, refused;
 static uint32_t refused_by_number[SYSCALL_TABLE_SIZE];
@@ -50,24 +48,6 @@ static unsigned argument_count(int nr)
 	return count ? MIN(count, 6u) : 6;
 }
 
-static bool same_call(int nr, uint64_t ip, const uint64_t args[6], const struct notification *n)
-{
-	return nr == n->nr && ip == n->ip &&
-	       !memcmp(args, n->args, argument_count(nr) * sizeof(n->args[0]));
-}
-
-static void remember(struct call *c, long result)
-{
-	struct replay *r = &c->task->replay;
-
-	r->armed = true;
-	r->nr = c->nr;
-	r->ip = c->ip;
-	r->age = 0;
-	memcpy(r->args, c->args, sizeof(r->args));
-	r->result = result;
-}
-
 /* The thread is back although an older call of it is blocked here: that one was interrupted. */
 static void drop_interrupted(struct task *t)
 {
@@ -76,24 +56,29 @@ static void drop_interrupted(struct task *t)
 	if (!old)
 		return;
 	if (old->partial > 0)
-		remember(old, old->partial);
-	else if (old->no_restart && !old->parked)
-		remember(old, -EINTR);
+		lost_add(old, LOST_RESULT, old->partial);
+	else
+		lost_add(old, old->no_restart ? LOST_NO_RESTART : LOST_INTERRUPTED, -EINTR);
 	call_cancel(old);
 }
 
-static bool replayed(struct task *t, const struct notification *n)
+/* The host restarted the call that was lost last, no handler in between: true if answered. */
+static bool restarted(struct task *t, const struct notification *n)
 {
-	struct replay *r = &t->replay;
+	struct lost_call *l = t->lost_count ? &t->lost[t->lost_count - 1] : NULL;
+	bool fresh = t->lost_fresh;
 
-	if (!r->armed)
+	t->lost_fresh = false;
+	if (!l || !fresh || l->nr != n->nr || l->ip != n->ip ||
+	    memcmp(l->args, n->args, argument_count(n->nr) * sizeof(n->args[0])) != 0)
 		return false;
-	if (!same_call(r->nr, r->ip, r->args, n)) {
-		r->armed = ++r->age < REPLAY_AGE;
-		return false;
+	t->lost_count--;
+	if (l->kind != LOST_RESULT)
+		return false; /* run it again */
+	if (host_notify_reply(n->id, l->result) < 0) {
+		t->lost_count++;
+		t->lost_fresh = true;
 	}
-	if (host_notify_reply(n->id, r->result) == 0)
-		r->armed = false;
 	return true;
 }
 
@@ -117,11 +102,13 @@ static void complete(struct call *c, long result)
 	case CALL_CONTINUE:
 		if (trace_enabled())
 			trace_leave(c, result);
-		host_notify_continue(c->id);
+		/* A lost rt_sigreturn is recognised by itself. */
+		if (host_notify_continue(c->id) < 0 && c->nr != SYS_rt_sigreturn)
+			lost_add(c, LOST_AGAIN, 0);
 		break;
 	default:
 		if (!call_reply(c, result))
-			remember(c, result);
+			lost_add(c, LOST_RESULT, result);
 		break;
 	}
 	call_finish(c);
@@ -196,7 +183,7 @@ void dispatch(const struct notification *n)
 	if (!list_empty(&t->proc->pending_clones))
 		birth_resolve(t);
 	drop_interrupted(t);
-	if (becoming(t, n) || replayed(t, n))
+	if (becoming(t, n) || restarted(t, n))
 		return;
 	begin(t, n);
 }

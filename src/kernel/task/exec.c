@@ -438,7 +438,7 @@ static int commit(struct task *t, struct exec *e, const struct stub_plan *plan)
 	p->aux[0] = plan->at_base;
 	p->aux[1] = plan->at_entry;
 	memcpy(t->comm, e->comm, sizeof(t->comm));
-	memset(&t->replay, 0, sizeof(t->replay));
+	t->lost_count = 0;
 	shm_process_exit(p);
 	remember_script(p, e);
 	if (p->spawn_id)

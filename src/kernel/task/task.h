@@ -30,16 +30,25 @@ struct exec;
 
 #define TASK_COMM_LEN 16
 
-/* Result of a call whose answer the thread never got; see core/call.h. */
-struct replay {
-	bool armed;
-	bool interrupted; /* a no_restart call was interrupted: answer EINTR once */
+/*
+ * Calls of a thread that a signal interrupted: what is to become of them when the handler returns;
+ * see task/sigreturn.c. The last one lost is the first to be met again.
+ */
+enum lost_kind {
+	LOST_RESULT,	  /* done, but the thread never got `result` */
+	LOST_AGAIN,	  /* not done: has to be run again, whatever the handler's flags */
+	LOST_INTERRUPTED, /* was waiting: EINTR, or restarted with SA_RESTART */
+	LOST_NO_RESTART,  /* was waiting in a call that is never restarted, like poll */
+};
+
+struct lost_call {
+	uint8_t kind; /* enum lost_kind */
 	int nr;
-	uint32_t age; /* calls of the thread since */
 	uint64_t ip;
 	uint64_t args[6];
 	long result;
 };
+#define LOST_MAX 4
 
 /*
  * The thread was made to repeat its call as another one (exec, shmat): that one, when it arrives,
@@ -63,7 +72,10 @@ struct task {
 	struct call *slot; /* storage of the thread's one call */
 	struct call *call; /* the same while it is blocked, else NULL */
 	struct become become;
-	struct replay replay;
+	struct lost_call lost[LOST_MAX];
+	uint8_t lost_count;
+	bool lost_fresh;	  /* nothing else was called since the last one was lost */
+	uint64_t interrupted_ip;  /* the last call was answered with EINTR, from here */
 	bool exiting; /* freed when its current call is answered */
 	char comm[TASK_COMM_LEN];
 	uint64_t start_ns;   /* clock_boot */

@@ -1,0 +1,179 @@
+/*
+ * Signals that hit a thread inside a notification.
+ *
+ * While a thread waits for our answer a signal may take it away: the host drops the notification
+ * and gives the call the result of an interrupted one, EINTR or a restart, as the handler's flags
+ * say. For a call that really waits that is right. But open(2) or a write to a file must never
+ * fail so, and may have had its effect already; a long write must report the bytes it moved.
+ *
+ * When the handler is done it calls rt_sigreturn(2), which comes here first. The registers that it
+ * is about to restore lie on the thread's stack; where they belong to a call we know was lost, the
+ * result goes into them:
+ *
+ *   saved registers say             recorded            made of it
+ *   EINTR behind the call           RESULT              the result
+ *                                   AGAIN               the call once more
+ *                                   INTERRUPTED         (right as it is)
+ *   about to repeat the call        RESULT              the result, behind the call
+ *                                   NO_RESTART          EINTR, behind the call
+ *                                   AGAIN, INTERRUPTED  (right as it is)
+ *   EINTR behind an emulated call   nothing             the call once more: the signal was faster
+ *                                                       than our look at the notification
+ *   EINTR behind rt_sigreturn                           rt_sigreturn once more (nested handlers)
+ *
+ * The guest owns that stack; all it can do with it is confuse itself, as with any sigreturn.
+ */
+#include "kernel/task/sigreturn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "kernel/abi/syscalls.h"
+#include "kernel/core/user.h"
+#include "kernel/host/proc.h"
+
+/* struct ucontext of x86-64 as far as it matters, at the stack pointer when rt_sigreturn is called. */
+struct saved_context {
+	uint64_t flags, link, stack[3];
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
+	uint64_t rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
+};
+
+#define SYSCALL_INSTRUCTION_SIZE 2
+
+void lost_add(struct call *c, enum lost_kind kind, long result)
+{
+	struct task *t = c->task;
+	struct lost_call *l;
+
+	/* Full: handlers were left by jumps. The oldest will not be met again. */
+	if (t->lost_count == LOST_MAX)
+		memmove(&t->lost[0], &t->lost[1], sizeof(t->lost[0]) * --t->lost_count);
+	l = &t->lost[t->lost_count++];
+	l->kind = (uint8_t)kind;
+	l->nr = c->nr;
+	l->ip = c->ip;
+	memcpy(l->args, c->args, sizeof(l->args));
+	l->result = result;
+	t->lost_fresh = true;
+}
+
+/* The stack pointer of a thread that waits in a system call: the last but one of nine numbers. */
+static int stack_pointer(const struct task *t, uint64_t *ret)
+{
+	char text[256];
+	ssize_t n = host_proc_read(t->host_tid, "syscall", text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return -ESRCH;
+	text[n] = '\0';
+	char *last = strrchr(text, ' ');
+	if (!last)
+		return -ESRCH;
+	*last = '\0';
+	last = strrchr(text, ' ');
+	if (!last)
+		return -ESRCH;
+	*ret = strtoull(last + 1, NULL, 16);
+	return 0;
+}
+
+static void call_again(struct saved_context *s, int nr)
+{
+	s->rax = (uint64_t)nr;
+	s->rip -= SYSCALL_INSTRUCTION_SIZE;
+}
+
+/* The recorded call that these registers belong to; it is taken off the record. */
+static bool take_lost(struct task *t, const struct saved_context *s, struct lost_call *ret)
+{
+	for (int i = t->lost_count - 1; i >= 0; i--) {
+		const struct lost_call *l = &t->lost[i];
+		bool failed = s->rip == l->ip && (long)s->rax == -EINTR;
+		bool repeats = s->rip == l->ip - SYSCALL_INSTRUCTION_SIZE &&
+			       s->rax == (uint64_t)l->nr;
+		if (!failed && !repeats)
+			continue;
+		*ret = *l;
+		t->lost_count = (uint8_t)i; /* what was lost later was left by a jump */
+		return true;
+	}
+	return false;
+}
+
+static bool repair_lost(struct saved_context *s, const struct lost_call *l)
+{
+	bool repeats = s->rip != l->ip;
+
+	switch (l->kind) {
+	case LOST_RESULT:
+		s->rip = l->ip;
+		s->rax = (uint64_t)l->result;
+		return true;
+	case LOST_NO_RESTART:
+		s->rip = l->ip;
+		s->rax = (uint64_t)-EINTR;
+		return repeats;
+	case LOST_AGAIN:
+		if (!repeats)
+			call_again(s, l->nr);
+		return !repeats;
+	default:
+		return false;
+	}
+}
+
+/* The number of an emulated call whose instruction ends at `ip`, from `mov $nr, %eax; syscall`;
+ * -1 for anything else. */
+static int emulated_call_before(struct task *t, uint64_t ip)
+{
+	uint8_t code[7];
+	uint32_t nr;
+
+	if (user_read(t, code, uaddr(ip - sizeof(code)), sizeof(code)) < 0 || code[0] != 0xb8 ||
+	    code[5] != 0x0f || code[6] != 0x05)
+		return -1;
+	memcpy(&nr, code + 1, sizeof(nr));
+	if (nr >= SYSCALL_TABLE_SIZE || nr == SYS_rt_sigreturn)
+		return -1;
+	uint8_t class = syscall_table[nr].class;
+	return class == SYSCALL_EMULATED || class == SYSCALL_CHECKED ? (int)nr : -1;
+}
+
+/* True: the registers were changed. */
+static bool repair(struct call *c, struct saved_context *s)
+{
+	struct task *t = c->task;
+	struct lost_call lost;
+	int nr;
+
+	if (take_lost(t, s, &lost))
+		return repair_lost(s, &lost);
+	if ((long)s->rax != -EINTR)
+		return false;
+	if (s->rip == c->ip) {
+		call_again(s, SYS_rt_sigreturn);
+		return true;
+	}
+	if (s->rip == t->interrupted_ip)
+		return false; /* our own answer, and the signal came right after */
+	nr = emulated_call_before(t, s->rip);
+	if (nr < 0)
+		return false;
+	call_again(s, nr);
+	return true;
+}
+
+long sys_rt_sigreturn(struct call *c)
+{
+	struct saved_context s;
+	uint64_t sp;
+
+	if (stack_pointer(c->task, &sp) < 0 || user_read(c->task, &s, uaddr(sp), sizeof(s)) < 0)
+		return CALL_CONTINUE; /* a bad frame: the host's SIGSEGV is right */
+	if (repair(c, &s))
+		(void)user_write(c->task, uaddr(sp), &s, sizeof(s));
+	return CALL_CONTINUE;
+}
