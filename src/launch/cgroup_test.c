@@ -49,6 +49,78 @@ TEST(own_paths)
 
 static struct cgroup_host host;
 
+/* ---- version 2, on a directory that looks like one ---- */
+
+static char top[] = "/tmp/hotcell-cgroup-XXXXXX";
+
+static void make_group(const char *path, const char *controllers, const char *handed_on, int mode)
+{
+	const char *const files[][2] = { { "cgroup.controllers", controllers },
+					 { "cgroup.subtree_control", handed_on },
+					 { "cgroup.procs", "" } };
+	char name[512];
+	snprintf(name, sizeof(name), "%s%s", top, path);
+	CHECK(mkdir(name, 0755) == 0 || errno == EEXIST);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "%s%s/%s", top, path, files[i][0]);
+		int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, mode);
+		CHECK(fd >= 0);
+		CHECK_EQ(write(fd, files[i][1], strlen(files[i][1])), strlen(files[i][1]));
+		close(fd);
+	}
+}
+
+static void probe_v2(const char *own)
+{
+	char mountinfo[512];
+	snprintf(mountinfo, sizeof(mountinfo), "30 22 0:26 / %s rw - cgroup2 cgroup2 rw\n", top);
+	memset(&host, 0, sizeof(host));
+	cgroup_v2_probe(&host, mountinfo, own);
+}
+
+static bool used(const char *path)
+{
+	return strcmp(host.hierarchies[0].parent + strlen(top), path) == 0;
+}
+
+TEST(version_2_groups_are_made_where_controllers_are_handed_on)
+{
+	CHECK(mkdtemp(top));
+	make_group("", "cpu memory pids\n", "cpu memory pids\n", 0644);
+	make_group("/slice", "cpu memory pids\n", "memory pids\n", 0644);
+	make_group("/slice/scope", "", "", 0644);
+	probe_v2("0::/slice/scope\n");
+	CHECK_EQ(host.version, 2);
+	CHECK_EQ(host.count, 1);
+	CHECK(used("/slice"));
+	CHECK(host.usable & CGROUP_BIT(CGROUP_MEMORY));
+	CHECK(host.usable & CGROUP_BIT(CGROUP_PIDS));
+	/* cpu was not handed on, but could be switched on. */
+	CHECK(host.usable & CGROUP_BIT(CGROUP_CPU));
+	char text[64], name[512];
+	snprintf(name, sizeof(name), "%s/slice/cgroup.subtree_control", top);
+	CHECK(io_read_file(AT_FDCWD, name, text, sizeof(text)) > 0);
+	CHECK(strncmp(text, "+cpu", 4) == 0);
+	snprintf(name, sizeof(name), "rm -r %s", top);
+	CHECK_EQ(system(name), 0);
+}
+
+TEST(version_2_without_delegation_is_not_used)
+{
+	if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+		SKIP("cannot become another user");
+	CHECK(mkdtemp(top));
+	make_group("", "cpu memory pids\n", "cpu memory pids\n", 0444);
+	make_group("/session", "memory\n", "memory\n", 0444);
+	probe_v2("0::/session\n");
+	CHECK_EQ(host.count, 0);
+	CHECK_EQ(host.usable, 0);
+	CHECK_STR(cgroup_missing_reason(&host, CGROUP_MEMORY), "not delegated to this user");
+	char name[512];
+	snprintf(name, sizeof(name), "rm -rf %s", top);
+	CHECK_EQ(system(name), 0);
+}
+
 static bool have(enum cgroup_controller c)
 {
 	cgroup_probe(&host);

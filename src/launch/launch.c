@@ -175,6 +175,10 @@ int launch(const struct launch_options *options, struct launched *ret, struct er
 	struct clone_args args = { .flags = NAMESPACES | CLONE_PIDFD,
 				   .pidfd = (uint64_t)(uintptr_t)&pidfd,
 				   .exit_signal = SIGCHLD };
+	if (options->cgroup_fd > 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)options->cgroup_fd;
+	}
 	const struct child_plan plan = { kernel_fd, stub_fd, far_control, far_go, root };
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0)
