@@ -7,8 +7,8 @@
  * a table by host (device, inode number) makes a second lookup answer with the same inode while
  * anything uses it.
  *
- *   inode --priv--> hostfs_node { (host dev, ino), ref: root + path, open_ref }
- *   open file --priv--> host_ref of its own, pinned: the descriptor survives rename and unlink
+ *   inode --priv--> hostfs_node { (host dev, ino), ref: root + path, opens }
+ *   open file --priv--> hostfs_open { host_ref, pinned: the descriptor survives rename and unlink }
  *
  * Confinement: directories are opened with openat2 beneath the mount's root without following
  * links; every operation on a name is fd-relative with one component. Symlinks of the host are
@@ -62,8 +62,8 @@ int hostfs_update(struct inode *inode)
 
 	if (node->fresh_at && node->fresh_at == clock_mono())
 		return 0;
-	if (node->open_ref)
-		err = host_fstat(node->open_ref, &st);
+	if (!list_empty(&node->opens))
+		err = host_fstat(&list_first(&node->opens, struct hostfs_open, link)->ref, &st);
 	else if (node->ref.directory)
 		err = host_fstat(&node->ref, &st);
 	else
@@ -121,6 +121,7 @@ int hostfs_inode(struct superblock *sb, struct host_ref *ref, const struct stat 
 		return -ENOMEM;
 	}
 	node->inode = inode;
+	list_init(&node->opens);
 	node->host_dev = st->st_dev;
 	node->host_ino = st->st_ino;
 	host_ref_move(&node->ref, ref);

@@ -37,31 +37,36 @@ int hostfs_open(struct call *c, struct inode *inode, struct file *file)
 
 	if (!S_ISREG(inode->mode))
 		return 0;
-	struct host_ref *ref = knew(struct host_ref);
-	if (!ref)
+	struct hostfs_open *o = knew(struct hostfs_open);
+	if (!o)
 		return -ENOMEM;
-	int err = open_ref(node, file_writable(file), ref);
+	int err = open_ref(node, file_writable(file), &o->ref);
 	host_ref_drop(&node->created);
 	if (err < 0) {
-		kfree(ref);
+		kfree(o);
 		return err;
 	}
+	list_add_tail(&node->opens, &o->link);
 	file->ops = FOPS_HOST;
-	file->priv = ref;
-	node->open_ref = ref;
+	file->priv = o;
 	return 0;
+}
+
+static struct host_ref *ref_of(const struct file *f)
+{
+	struct hostfs_open *o = f->priv;
+	return &o->ref;
 }
 
 static void file_release(struct file *f)
 {
-	struct hostfs_node *node = hostfs_node(f->inode);
+	struct hostfs_open *o = f->priv;
 
-	if (!f->priv)
+	if (!o)
 		return;
-	if (node->open_ref == f->priv)
-		node->open_ref = NULL;
-	host_ref_drop(f->priv);
-	kfree(f->priv);
+	list_del(&o->link);
+	host_ref_drop(&o->ref);
+	kfree(o);
 	f->priv = NULL;
 }
 
@@ -72,7 +77,7 @@ static ssize_t file_read(struct file *f, struct uio *u, uint64_t *pos)
 
 	while (u->resid > 0) {
 		size_t want = MIN(u->resid, (size_t)SCRATCH_SIZE);
-		ssize_t n = host_pread(f->priv, scratch, want, *pos);
+		ssize_t n = host_pread(ref_of(f), scratch, want, *pos);
 		if (n > 0)
 			n = uio_put(u, scratch, (size_t)n);
 		if (n <= 0)
@@ -92,7 +97,7 @@ static ssize_t write_chunk(struct file *f, struct uio *u, uint64_t *pos)
 
 	if (got <= 0)
 		return got;
-	ssize_t n = host_pwrite(f->priv, scratch, (size_t)got, *pos);
+	ssize_t n = host_pwrite(ref_of(f), scratch, (size_t)got, *pos);
 	if (n < got)
 		uio_rewind(u, (size_t)(got - MAX(n, 0)));
 	if (n > 0)
@@ -106,7 +111,7 @@ static ssize_t file_write(struct file *f, struct uio *u, uint64_t *pos)
 	ssize_t total = 0;
 
 	if (f->flags & O_APPEND) {
-		int err = host_fstat(f->priv, &st);
+		int err = host_fstat(ref_of(f), &st);
 		if (err < 0)
 			return err;
 		*pos = (uint64_t)st.st_size;
@@ -136,14 +141,14 @@ static int64_t file_lseek(struct file *f, int64_t offset, int whence)
 		base = (int64_t)f->pos;
 		break;
 	case SEEK_END:
-		err = host_fstat(f->priv, &st);
+		err = host_fstat(ref_of(f), &st);
 		if (err < 0)
 			return err;
 		base = st.st_size;
 		break;
 	case SEEK_DATA:
 	case SEEK_HOLE:
-		at = host_seek(f->priv, offset, whence);
+		at = host_seek(ref_of(f), offset, whence);
 		if (at >= 0)
 			f->pos = (uint64_t)at;
 		return at;
@@ -160,7 +165,7 @@ static int64_t file_lseek(struct file *f, int64_t offset, int whence)
 
 static int file_truncate(struct file *f, uint64_t size)
 {
-	int err = host_truncate(f->priv, size);
+	int err = host_truncate(ref_of(f), size);
 
 	hostfs_node(f->inode)->fresh_at = 0;
 	if (err == 0)
@@ -171,21 +176,21 @@ static int file_truncate(struct file *f, uint64_t size)
 static int file_fallocate(struct file *f, int mode, uint64_t offset, uint64_t length)
 {
 	hostfs_node(f->inode)->fresh_at = 0;
-	return host_fallocate(f->priv, mode, offset, length);
+	return host_fallocate(ref_of(f), mode, offset, length);
 }
 
 static int file_fsync(struct file *f, bool data_only)
 {
-	return host_sync(f->priv, data_only);
+	return host_sync(ref_of(f), data_only);
 }
 
 static int file_mmap(struct file *f, bool shared, bool writable, int *ret_host_fd)
 {
-	int fd = host_ref_fd_mode(f->priv, shared && file_writable(f));
+	int fd = host_ref_fd_mode(ref_of(f), shared && file_writable(f));
 
 	/* The name may be gone; a private mapping of the open descriptor shows the same pages. */
 	if (fd < 0 && !shared)
-		fd = host_ref_fd(f->priv);
+		fd = host_ref_fd(ref_of(f));
 	if (fd < 0)
 		return fd;
 	hostfs_node(f->inode)->fresh_at = 0;
@@ -199,7 +204,7 @@ static long file_ioctl(struct call *c, struct file *f, uint32_t cmd, uint64_t ar
 
 	if (cmd != FIONREAD)
 		return -ENOTTY;
-	int err = host_fstat(f->priv, &st);
+	int err = host_fstat(ref_of(f), &st);
 	if (err < 0)
 		return err;
 	uint64_t left = (uint64_t)st.st_size > f->pos ? (uint64_t)st.st_size - f->pos : 0;

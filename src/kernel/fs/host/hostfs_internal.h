@@ -21,9 +21,15 @@ struct hostfs_node {
 	struct inode *inode; /* back pointer, no reference */
 	uint64_t host_dev, host_ino;
 	struct host_ref ref;	   /* by path; for directories the cached descriptor is used */
-	struct host_ref *open_ref; /* of some open file: survives unlink and rename */
+	struct list opens;	   /* hostfs_open.link: they survive unlink and rename */
 	struct host_ref created;   /* open since the file was made: whose mode may forbid opening it */
 	uint64_t fresh_at;	   /* clock_mono of the last stat; 0 = attributes may be old */
+};
+
+/* An open file's own descriptor. */
+struct hostfs_open {
+	struct list link;
+	struct host_ref ref;
 };
 
 static inline struct hostfs_node *hostfs_node(const struct inode *inode)
