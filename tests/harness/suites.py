@@ -141,6 +141,18 @@ def attack(where, path):
     return verdict
 
 
+def regression(where):
+    """A quick part of CPython's own regression tests; tests/cpython/run without --fast runs all."""
+    for name in cpython_modules(where):
+        command = [f"{where.root}/tests/cpython/run", "--jobs", "1", "--timeout", "200", "--hotcell", where.hotcell or "", name]
+        yield program(f"cpython/{name}", command, 420)
+
+
+def cpython_modules(where):
+    with open(f"{where.root}/tests/cpython/fast.txt") as file:
+        return [line.strip() for line in file if line.strip() and not line.startswith("#")]
+
+
 def documents(where):
     """docs/syscalls.md is what the table generates."""
     generator = f"{where.root}/tools/syscalls-doc"
@@ -153,5 +165,5 @@ def lint(where):
     yield program("lint", [f"{where.root}/tools/lint"], 120)
 
 
-SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape]
-NEED_SANDBOX = [guest, escape]
+SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, regression]
+NEED_SANDBOX = [guest, escape, regression]
