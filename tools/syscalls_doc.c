@@ -52,7 +52,7 @@ static void print_intro(void)
 	       "| native | %d | the host kernel, when the seccomp filter accepts the arguments |\n"
 	       "| checked | %d | the host kernel, after the application kernel has looked at the registers |\n"
 	       "| emulated | %d | the application kernel |\n"
-	       "| refused | %d | nobody: the filter answers with the error number |\n\n"
+	       "| refused | %d | nobody: the application kernel counts it and answers with the error number |\n\n"
 	       "Numbers that are not in the table, and the calls of foreign architectures (i386, x32),\n"
 	       "get `ENOSYS`.\n",
 	       counts[NATIVE], counts[CHECKED], counts[EMULATED], counts[REFUSED]);
