@@ -39,12 +39,12 @@ extern const struct syscall_row syscall_table[SYSCALL_TABLE_SIZE];
 #undef fadvise64
 
 /* Handlers, by name. */
-#define SYS_HANDLER_EMULATED(name) long sys_##name(struct call *c) __attribute__((weak));
-#define SYS_HANDLER_CHECKED(name) long sys_##name(struct call *c) __attribute__((weak));
+#define SYS_HANDLER_EMULATED(name) long sys_##name(struct call *c);
+#define SYS_HANDLER_CHECKED(name) long sys_##name(struct call *c);
 #define SYS_HANDLER_NATIVE(name)
 #define SYS_HANDLER_REFUSED(name)
 #define SYSCALL(name, number, class, handler, check, err, trace, note) SYS_HANDLER_##class(name)
 #include "kernel/abi/syscalls.def"
 #undef SYSCALL
-long sys_mmap(struct call *c) __attribute__((weak));
-long sys_waitid(struct call *c) __attribute__((weak));
+long sys_mmap(struct call *c);
+long sys_waitid(struct call *c);

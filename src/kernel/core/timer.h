@@ -12,7 +12,6 @@ enum timer_op {
 	TIMER_NONE,
 	TIMER_CALL,	/* deadline of a blocked call */
 	TIMER_TIMERFD,
-	TIMER_POSIX,	/* reserved for emulated interval timers */
 	TIMER_TTY,	/* VTIME */
 	TIMER_INET,	/* connection timeouts, linger */
 	TIMER_SANDBOX,	/* lifetime, periodic accounting */

@@ -11,7 +11,6 @@
 TIMER_FN(call_timer_fired);
 TIMER_FN(timerfd_timer_fired);
 TIMER_FN(signalfd_timer_fired);
-TIMER_FN(posix_timer_fired);
 TIMER_FN(tty_timer_fired);
 TIMER_FN(inet_timer_fired);
 TIMER_FN(sandbox_timer_fired);
@@ -20,7 +19,6 @@ const timer_fn timer_ops[TIMER_OP_MAX] = {
 	[TIMER_NONE] = NULL,
 	[TIMER_CALL] = call_timer_fired,
 	[TIMER_TIMERFD] = timerfd_timer_fired,
-	[TIMER_POSIX] = posix_timer_fired,
 	[TIMER_TTY] = tty_timer_fired,
 	[TIMER_INET] = inet_timer_fired,
 	[TIMER_SANDBOX] = sandbox_timer_fired,

@@ -10,8 +10,7 @@ static const struct file_ops none_file_ops = { .name = "none" };
 const struct inode_ops *const inode_ops_table[IOPS_MAX] = {
 	[IOPS_NONE] = &none_inode_ops,	   [IOPS_TREE] = &tree_inode_ops,
 	[IOPS_HOST] = &host_inode_ops,	   [IOPS_PROC] = &proc_inode_ops,
-	[IOPS_SYS] = &sys_inode_ops,	   [IOPS_DEV] = &dev_inode_ops,
-	[IOPS_DEVPTS] = &devpts_inode_ops, [IOPS_PASSED] = &passed_inode_ops,
+	[IOPS_SYS] = &sys_inode_ops,	   [IOPS_DEVPTS] = &devpts_inode_ops, [IOPS_PASSED] = &passed_inode_ops,
 };
 
 const struct file_ops *const file_ops_table[FOPS_MAX] = {

@@ -17,6 +17,9 @@
  * What a guest sees of the host is therefore: /usr, the allow-list of /etc, the list of installed
  * packages, and what the caller mounts. No host home, /var, /run, secrets or user names.
  */
+#include "kernel/fs/dev/dev.h"
+#include "kernel/fs/proc/procfs.h"
+#include "kernel/fs/sys/sysfs.h"
 #include "kernel/fs/setup.h"
 
 #include <errno.h>
@@ -214,17 +217,17 @@ static int mount_pseudo(const char **ret_failed)
 {
 	static const struct tree_options shm = { .magic = TMPFS_MAGIC_NUMBER, .root_mode = 01777 };
 	struct superblock *sb;
-	int err = procfs_mount ? procfs_mount() : 0;
+	int err = procfs_mount();
 
 	*ret_failed = "/proc";
 	if (err < 0)
 		return err;
 	*ret_failed = "/sys";
-	err = sysfs_mount ? sysfs_mount() : 0;
+	err = sysfs_mount();
 	if (err < 0)
 		return err;
 	*ret_failed = "/dev";
-	err = devfs_mount ? devfs_mount() : 0;
+	err = devfs_mount();
 	if (err < 0)
 		return err;
 	*ret_failed = "/dev/shm";

@@ -36,8 +36,3 @@ struct fs_plan {
 
 /* Call once after vfs_init(). 0 or -errno; *ret_failed (may be NULL) then names the guest path. */
 int fs_setup(const struct fs_plan *plan, const char **ret_failed);
-
-/* Of other modules: mount themselves at /proc, /sys, /dev (with /dev/pts). Weak: may be absent. */
-int procfs_mount(void) __attribute__((weak));
-int sysfs_mount(void) __attribute__((weak));
-int devfs_mount(void) __attribute__((weak));

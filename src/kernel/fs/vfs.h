@@ -36,7 +36,6 @@ enum inode_ops_id {
 	IOPS_HOST,
 	IOPS_PROC,
 	IOPS_SYS,
-	IOPS_DEV,
 	IOPS_DEVPTS,
 	IOPS_PASSED, /* descriptors passed by the caller */
 	IOPS_MAX,

@@ -1,3 +1,4 @@
+#include "kernel/fs/tty/tty.h"
 #include "kernel/task/birth.h"
 
 #include <errno.h>
@@ -137,8 +138,7 @@ static struct process *child_process(struct pending_clone *p, int host_pid, int 
 	memcpy(child->aux, parent->aux, sizeof(child->aux));
 	memcpy(child->rlimits, parent->rlimits, sizeof(child->rlimits));
 	shm_fork(child, parent);
-	if (tty_fork)
-		tty_fork(child, parent);
+	tty_fork(child, parent);
 	return child;
 }
 

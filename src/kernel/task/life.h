@@ -22,10 +22,3 @@ void rlimits_init(struct rlimit *limits);
 void process_exit(struct process *p);
 /* The host says the process is dead. */
 void process_died(int host_pid);
-
-/* Other modules' interest in process life; weak: a module that is not linked has none. */
-void tty_fork(struct process *child, const struct process *parent) __attribute__((weak));
-void tty_setsid(struct process *p) __attribute__((weak));
-void tty_session_exit(struct process *p) __attribute__((weak));
-void sysv_process_exit(struct process *p) __attribute__((weak));
-void signalfd_kick(struct process *p) __attribute__((weak));

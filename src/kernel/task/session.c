@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "kernel/abi/syscalls.h"
+#include "kernel/fs/tty/tty.h"
 #include "kernel/task/life.h"
 
 long sys_setsid(struct call *c)
@@ -16,8 +17,7 @@ long sys_setsid(struct call *c)
 		if (other->pgid == p->pid)
 			return -EPERM;
 	}
-	if (tty_setsid)
-		tty_setsid(p);
+	tty_setsid(p);
 	p->sid = p->pgid = p->pid;
 	p->session_leader = true;
 	return CALL_CONTINUE;

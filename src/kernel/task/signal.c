@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kernel/abi/syscalls.h"
+#include "kernel/fs/signalfd/signalfd.h"
 #include "kernel/host/proc.h"
 #include "kernel/host/process.h"
 #include "kernel/task/life.h"
@@ -16,8 +17,7 @@
 int signal_task(struct task *t, int sig)
 {
 	int r = host_signal_thread(t->proc->host_pid, t->host_tid, sig);
-	if (signalfd_kick)
-		signalfd_kick(t->proc);
+	signalfd_kick(t->proc);
 	return r;
 }
 
@@ -26,8 +26,7 @@ int signal_process(struct process *p, int sig)
 	if (p->state == PROCESS_ZOMBIE)
 		return -ESRCH;
 	int r = host_signal_process(p->host_pid, sig);
-	if (signalfd_kick)
-		signalfd_kick(p);
+	signalfd_kick(p);
 	return r;
 }
 
@@ -135,7 +134,7 @@ static long kill_one(struct task *t, struct process *p, int sig)
 {
 	if (p && !p->exited && !may_send(t, p, sig))
 		return -EPERM;
-	if (p && signalfd_kick)
+	if (p)
 		signalfd_kick(p);
 	return CALL_CONTINUE;
 }

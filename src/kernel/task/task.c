@@ -15,9 +15,12 @@
 #include "kernel/core/limits.h"
 #include "kernel/core/sandbox.h"
 #include "kernel/fs/file.h"
+#include "kernel/fs/signalfd/signalfd.h"
+#include "kernel/fs/tty/tty.h"
 #include "kernel/fs/vfs.h"
 #include "kernel/host/process.h"
 #include "kernel/mm/shm.h"
+#include "kernel/sysv/sysv.h"
 #include "kernel/task/birth.h"
 #include "kernel/task/exec.h"
 #include "kernel/task/family.h"
@@ -280,16 +283,14 @@ void process_exit(struct process *p)
 	p->exited = true;
 	birth_process_gone(p);
 	exec_abort(p);
-	if (sysv_process_exit)
-		sysv_process_exit(p);
+	sysv_process_exit(p);
 	shm_process_exit(p);
 	list_for_each_safe(t, next, &p->threads, sibling) {
 		/* The one whose exit_group this is still has to be answered. */
 		if (!t->exiting)
 			task_free(t);
 	}
-	if (tty_session_exit)
-		tty_session_exit(p);
+	tty_session_exit(p);
 	limit_release(LIMIT_PIDS, p->thread_charges);
 	p->thread_charges = 0;
 }
@@ -309,7 +310,7 @@ void process_died(int host_pid)
 	zombie_add(p);
 	waitq_wake(&p->exit_waitq, 0);
 	struct process *parent = process_find(p->ppid);
-	if (parent && signalfd_kick)
+	if (parent)
 		signalfd_kick(parent);
 	if (p->pid == 1)
 		sandbox_end(SANDBOX_ENDED, "");

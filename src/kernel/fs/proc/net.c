@@ -20,8 +20,7 @@ int proc_net_tcp_file(struct seq *s, const struct proc_ctx *x)
 {
 	(void)x;
 	seq_printf(s, "%-149s\n", TCP_HEAD);
-	if (proc_net_tcp)
-		proc_net_tcp(s);
+	proc_net_tcp(s);
 	return 0;
 }
 
@@ -29,8 +28,7 @@ int proc_net_tcp6_file(struct seq *s, const struct proc_ctx *x)
 {
 	(void)x;
 	seq_text(s, TCP6_HEAD);
-	if (proc_net_tcp6)
-		proc_net_tcp6(s);
+	proc_net_tcp6(s);
 	return 0;
 }
 
@@ -38,8 +36,7 @@ int proc_net_udp_file(struct seq *s, const struct proc_ctx *x)
 {
 	(void)x;
 	seq_printf(s, "%-127s\n", UDP_HEAD);
-	if (proc_net_udp)
-		proc_net_udp(s);
+	proc_net_udp(s);
 	return 0;
 }
 
@@ -47,8 +44,7 @@ int proc_net_udp6_file(struct seq *s, const struct proc_ctx *x)
 {
 	(void)x;
 	seq_text(s, TCP6_HEAD);
-	if (proc_net_udp6)
-		proc_net_udp6(s);
+	proc_net_udp6(s);
 	return 0;
 }
 
@@ -63,8 +59,7 @@ int proc_net_unix_file(struct seq *s, const struct proc_ctx *x)
 {
 	(void)x;
 	seq_text(s, "Num       RefCount Protocol Flags    Type St Inode Path\n");
-	if (proc_net_unix)
-		proc_net_unix(s);
+	proc_net_unix(s);
 	return 0;
 }
 
@@ -74,10 +69,7 @@ int proc_net_dev_file(struct seq *s, const struct proc_ctx *x)
 	seq_text(s, "Inter-|   Receive                                                |  Transmit\n"
 		    " face |bytes    packets errs drop fifo frame compressed multicast|bytes    "
 		    "packets errs drop fifo colls carrier compressed\n");
-	if (proc_net_dev)
-		proc_net_dev(s);
-	else
-		seq_text(s, "    lo: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
+	proc_net_dev(s);
 	return 0;
 }
 
@@ -86,18 +78,14 @@ int proc_net_route_file(struct seq *s, const struct proc_ctx *x)
 	(void)x;
 	seq_printf(s, "%-127s\n", "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU"
 				   "\tWindow\tIRTT");
-	if (proc_net_route)
-		proc_net_route(s);
+	/* Loopback has no route in this table. */
 	return 0;
 }
 
 int proc_net_if_inet6_file(struct seq *s, const struct proc_ctx *x)
 {
 	(void)x;
-	if (proc_net_if_inet6)
-		proc_net_if_inet6(s);
-	else
-		seq_text(s, "00000000000000000000000000000001 01 80 10 80       lo\n");
+	proc_net_if_inet6(s);
 	return 0;
 }
 
@@ -136,11 +124,7 @@ int proc_net_netstat_file(struct seq *s, const struct proc_ctx *x)
 int proc_net_sockstat_file(struct seq *s, const struct proc_ctx *x)
 {
 	(void)x;
-	if (proc_net_sockstat)
-		proc_net_sockstat(s);
-	else
-		seq_text(s, "sockets: used 0\nTCP: inuse 0 orphan 0 tw 0 alloc 0 mem 0\n"
-			    "UDP: inuse 0 mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n");
+	proc_net_sockstat(s);
 	return 0;
 }
 

@@ -17,14 +17,11 @@
 #include "kernel/fs/proc/proc_internal.h"
 #include "kernel/host/proc.h"
 #include "kernel/task/cred.h"
+#include "kernel/fs/tty/tty.h"
 #include "kernel/task/family.h"
 
 #define CLOCK_TICKS_NS 10000000ul /* 100 a second */
 #define STAT_FIELDS 52
-
-/* Implemented by fs/tty when terminals are linked in. */
-void tty_proc_stat(const struct process *p, int *ret_tty_nr, int *ret_tpgid)
-	__attribute__((weak));
 
 static int host_tid(const struct proc_ctx *x)
 {
@@ -90,8 +87,7 @@ static void fill_ids(const struct proc_ctx *x, int64_t *values, bool *set)
 	const struct process *p = x->proc;
 	int tty = 0, tpgid = -1;
 
-	if (tty_proc_stat)
-		tty_proc_stat(p, &tty, &tpgid);
+	tty_proc_stat(p, &tty, &tpgid);
 	const int64_t ids[] = { process_parent_now(x->proc), p->pgid, p->sid, tty, tpgid };
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		values[STAT_PPID + i] = ids[i];
