@@ -1,4 +1,5 @@
-/* A directory of its own for each test of the file calls: entered first, removed last. */
+/* A directory of its own for each test of the file calls, below TMPDIR if that is set (another file
+ * system): entered first, removed last. */
 #pragma once
 
 #include <ftw.h>
@@ -6,11 +7,13 @@
 #include <grp.h>
 #include <sys/stat.h>
 
-static char fs_home[64];
+static char fs_home[128];
 
 __attribute__((unused)) static void fs_enter(void)
 {
-	const char *base = access("/tmp", W_OK) == 0 ? "/tmp" : ".";
+	const char *base = getenv("TMPDIR");
+	if (!base)
+		base = access("/tmp", W_OK) == 0 ? "/tmp" : ".";
 	snprintf(fs_home, sizeof(fs_home), "%s/fs_test.XXXXXX", base);
 	CHECK(mkdtemp(fs_home) != NULL);
 	CHECK_EQ(chmod(fs_home, 0755), 0);

@@ -215,7 +215,7 @@ TEST(magic_links)
 	fs_enter();
 	fs_put("f", "magic");
 	int fd = open("f", O_RDONLY);
-	char name[64], target[256], want[128];
+	char name[64], target[256], want[256];
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	CHECK_STR(fs_get(name), "magic");
 	snprintf(want, sizeof(want), "%s/f", fs_home);
