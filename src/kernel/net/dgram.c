@@ -116,6 +116,12 @@ void dgram_purge(struct socket *s)
 	}
 }
 
+ssize_t dgram_none(struct socket *s, const struct msg *m)
+{
+	bool waits = s->file && !socket_nonblock(s->file, m->flags);
+	return s->shut_rd && waits ? 0 : -EAGAIN;
+}
+
 ssize_t dgram_recv(struct socket *s, struct dgram *d, struct msg *m)
 {
 	size_t want = MIN((size_t)d->size, m->u->resid);

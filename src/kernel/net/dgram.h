@@ -46,5 +46,8 @@ struct dgram *dgram_head(struct socket *s); /* NULL = none */
 void dgram_remove(struct socket *s, struct dgram *d);
 void dgram_purge(struct socket *s);
 
+/* What a receive from an empty queue gets: -EAGAIN, or after shutdown, where it would wait, 0. */
+ssize_t dgram_none(struct socket *s, const struct msg *m);
+
 /* Copies the head message out and fills in the message's name and flags. Count or -EFAULT. */
 ssize_t dgram_recv(struct socket *s, struct dgram *d, struct msg *m);

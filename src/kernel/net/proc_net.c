@@ -58,7 +58,7 @@ static void put_inet(struct seq *o, bool tcp, bool v6)
 	if (!root)
 		return;
 	list_for_each(i, &root->all, all_link) {
-		bool shown = i->local.port && !i->internal &&
+		bool shown = inet_has_port(i) && !i->internal &&
 			     (!tcp || tcp_state(i) != INET_CLOSE);
 		if (shown && inet_is_tcp(i) == tcp && (i->sk.domain == AF_INET6) == v6)
 			put_socket(o, i, slot++, v6);

@@ -144,7 +144,7 @@ static int inet_bind(struct call *c, struct socket *s, const void *addr, socklen
 	int err = inet_parse(i, INET_BIND, addr, size, &name);
 	if (err)
 		return err;
-	if (i->local.port || i->state != INET_CLOSE)
+	if (inet_has_port(i) || i->state != INET_CLOSE)
 		return -EINVAL;
 	bool ours = inet_is_any(&name.ip) || inet_is_loopback(&name.ip);
 	if (!ours && !(s->type == SOCK_DGRAM && inet_is_multicast(&name.ip)))

@@ -23,7 +23,7 @@ enum inet_state {
 };
 
 /* What connect() has been told so far (the SS_* of Linux). */
-enum inet_phase { PHASE_UNCONNECTED, PHASE_CONNECTING, PHASE_CONNECTED };
+enum inet_phase { PHASE_UNCONNECTED, PHASE_CONNECTING, PHASE_CONNECTED, PHASE_DISCONNECTING };
 
 #define INET_GROUPS_MAX 20 /* net.ipv4.igmp_max_memberships */
 #define INET_STORED_MAX 64
@@ -56,7 +56,7 @@ struct inet_sock {
 	uint32_t uid;		/* who made it: SO_REUSEPORT groups */
 	uint32_t flowinfo;
 	struct inet_name local, remote;
-	struct list port_link; /* in the port table while local.port is set */
+	struct list port_link; /* in the port table while it owns local.port */
 	struct list all_link;
 
 	struct inet_sock *peer; /* connected TCP: holds a reference */
@@ -85,6 +85,11 @@ struct inet_sock {
 static inline struct inet_sock *inet_sock(struct socket *s)
 {
 	return container_of(s, struct inet_sock, sk);
+}
+/* A port can be left over from a connection that ended: shown by getsockname, but not ours. */
+static inline bool inet_has_port(const struct inet_sock *i)
+{
+	return list_linked(&i->port_link);
 }
 static inline bool inet_is_tcp(const struct inet_sock *i)
 {
@@ -138,6 +143,8 @@ int inet_route(const struct inet_sock *i, const struct in6_addr *dst);
 int inet_bind_port(struct task *t, struct inet_sock *i, struct inet_name local);
 int inet_autobind(struct inet_sock *i);
 void inet_unbind(struct inet_sock *i);
+/* The connection is over: a port that bind() did not ask for by number is free again. */
+void inet_release_port(struct inet_sock *i);
 void inet_link_port(struct inet_sock *i); /* an accepted end: shares its listener's port */
 /* listen(): may it, beside other listeners? */
 int inet_check_listen(struct inet_sock *i);

@@ -260,7 +260,7 @@ static int set_v6only(struct inet_sock *i, const void *value, size_t size)
 
 	if (option_get_int(value, size, &v))
 		return -EINVAL;
-	if (i->local.port)
+	if (inet_has_port(i))
 		return -EINVAL;
 	i->v6only = v != 0;
 	return 0;

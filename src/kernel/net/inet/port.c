@@ -34,6 +34,12 @@ void inet_unbind(struct inet_sock *i)
 	list_del(&i->port_link);
 }
 
+void inet_release_port(struct inet_sock *i)
+{
+	if (!i->bound_port)
+		inet_unbind(i);
+}
+
 /* ---- overlap ---- */
 
 static bool takes_v4(const struct inet_sock *i, const struct in6_addr *ip)
@@ -123,7 +129,7 @@ int inet_autobind(struct inet_sock *i)
 {
 	struct inet_name local = i->local;
 
-	if (i->local.port)
+	if (inet_has_port(i))
 		return 0;
 	int err = pick_ephemeral(i, &local);
 	if (err)

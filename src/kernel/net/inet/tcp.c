@@ -40,6 +40,7 @@ static void fail(struct inet_sock *i, int err)
 {
 	stop_knocking(i);
 	i->state = INET_CLOSE;
+	inet_release_port(i);
 	i->sk.shut_rd = i->sk.shut_wr = true;
 	socket_set_error(&i->sk, err);
 }
@@ -93,7 +94,9 @@ int tcp_start(struct inet_sock *i, const struct inet_name *to)
 		dst.ip = inet_loopback(v4 || inet_is_v4(&i->local.ip));
 	if (inet_is_any(&i->local.ip))
 		i->local.ip = inet_loopback(inet_is_v4(&dst.ip));
-	else if (inet_is_v4(&i->local.ip) != inet_is_v4(&dst.ip))
+	else if (inet_is_v4(&i->local.ip) && !inet_is_v4(&dst.ip))
+		return -EAFNOSUPPORT;
+	else if (!inet_is_v4(&i->local.ip) && inet_is_v4(&dst.ip))
 		return -ENETUNREACH;
 	int err = inet_autobind(i);
 	if (err)
@@ -101,11 +104,15 @@ int tcp_start(struct inet_sock *i, const struct inet_name *to)
 	if (inet_connection_exists(&i->local, &dst))
 		return -EADDRNOTAVAIL;
 	struct inet_sock *listener = inet_find_listener(&dst);
-	if (!listener)
+	bool itself = i->local.port == dst.port && inet_same_ip(&i->local.ip, &dst.ip);
+	if (!listener && !itself)
 		return -ECONNREFUSED;
 	i->remote = dst;
 	i->rx_fin = i->peer_gone = false;
-	i->sk.shut_rd = i->sk.shut_wr = false;
+	if (!listener) { /* RFC 793: a simultaneous open, with oneself */
+		join(i, i);
+		return 0;
+	}
 	if (listener->pending_count <= listener->backlog)
 		return establish(i, listener);
 	err = timer_arm(&i->timer, TIMER_INET, clock_mono() + CONNECT_TIMEOUT_NS);
@@ -177,6 +184,8 @@ long tcp_connect(struct call *c, struct file *f, struct inet_sock *i, const void
 
 	if (((const struct sockaddr *)addr)->sa_family == AF_UNSPEC)
 		return disconnect(i);
+	if (i->phase == PHASE_DISCONNECTING)
+		return -EINVAL;
 	if (i->phase == PHASE_CONNECTED || i->state == INET_LISTEN)
 		return -EISCONN;
 	if (i->phase == PHASE_CONNECTING)
@@ -215,7 +224,6 @@ int tcp_listen(struct call *c, struct inet_sock *i, int backlog)
 	if (i->state == INET_CLOSE && (err = inet_check_listen(i)))
 		return err;
 	i->state = INET_LISTEN;
-	i->sk.shut_rd = i->sk.shut_wr = false;
 	i->backlog = (uint32_t)backlog;
 	let_in(i);
 	return 0;
@@ -257,6 +265,7 @@ void tcp_reset(struct inet_sock *i)
 
 	part(i);
 	i->state = INET_CLOSE;
+	inet_release_port(i);
 	i->sk.shut_rd = i->sk.shut_wr = true;
 	socket_set_error(&i->sk, err);
 }
@@ -308,8 +317,14 @@ int tcp_shutdown(struct inet_sock *i, int how)
 {
 	bool rd = how != SHUT_WR, wr = how != SHUT_RD;
 
-	if (i->state == INET_CLOSE)
+	if (i->phase == PHASE_CONNECTING)
+		i->phase = i->state == INET_ESTABLISHED ? PHASE_CONNECTED : PHASE_DISCONNECTING;
+	if (i->state == INET_CLOSE) {
+		i->sk.shut_rd |= rd;
+		i->sk.shut_wr |= wr;
+		waitq_wake(&i->sk.wq, 0);
 		return -ENOTCONN;
+	}
 	if (i->state == INET_LISTEN) {
 		if (rd)
 			stop_listening(i);

@@ -33,14 +33,13 @@ static ssize_t stage_urgent(struct inet_sock *i, struct msg *m)
 	struct inet_sock *peer = i->peer;
 	size_t before = m->u->resid - 1;
 
-	/* The byte goes alone: what is before it as an ordinary, partial send first. */
-	if (before)
-		return ring_stage(&peer->rx, m->u, before);
-	ssize_t n = uio_get(m->u, &i->oob_sent, 1);
-	if (n != 1)
-		return -EFAULT;
+	ssize_t n = before ? ring_stage(&peer->rx, m->u, before) : 0;
+	if (n < 0 || (size_t)n < before)
+		return n;
+	if (uio_get(m->u, &i->oob_sent, 1) != 1)
+		return n ? n : -EFAULT;
 	i->oob_staged = true;
-	return 1;
+	return n + 1;
 }
 
 ssize_t tcp_send(struct inet_sock *i, struct msg *m)
@@ -98,12 +97,12 @@ void tcp_send_done(struct inet_sock *i, size_t count)
 		return;
 	}
 	i->bytes_out += count;
-	if (i->oob_staged) {
-		send_urgent(i, peer);
-		return;
-	}
+	if (i->oob_staged)
+		count--;
 	peer->bytes_in += count;
 	ring_commit(&peer->rx, count);
+	if (i->oob_staged)
+		send_urgent(i, peer);
 	waitq_wake(&peer->sk.wq, EPOLLIN | EPOLLRDNORM);
 }
 
@@ -123,9 +122,8 @@ static ssize_t recv_urgent(struct inet_sock *i, struct msg *m)
 /* Bytes up to the urgent mark, if that is ahead. */
 static size_t limit_at_mark(const struct inet_sock *i, size_t size)
 {
-	bool marked = i->oob_valid || i->oob_inline_mark;
 	uint64_t ahead = i->oob_mark - i->read_pos;
-	return marked && i->oob_mark > i->read_pos && ahead < size ? (size_t)ahead : size;
+	return i->oob_mark > i->read_pos && ahead < size ? (size_t)ahead : size;
 }
 
 static ssize_t recv_nothing(struct inet_sock *i)

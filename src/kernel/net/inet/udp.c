@@ -27,16 +27,18 @@ static int check_destination(struct inet_sock *i, struct inet_name *dst)
 		return err;
 	if (inet_is_any(&dst->ip))
 		dst->ip = inet_loopback(inet_is_v4(&dst->ip) || inet_is_v4(&i->local.ip));
-	bool bound = !inet_is_any(&i->local.ip);
-	if (bound && inet_is_v4(&i->local.ip) != inet_is_v4(&dst->ip))
-		return -ENETUNREACH;
-	return 0;
+	if (inet_is_any(&i->local.ip) || inet_is_v4(&i->local.ip) == inet_is_v4(&dst->ip))
+		return 0;
+	if (inet_is_v4(&i->local.ip))
+		return -EAFNOSUPPORT;
+	return i->bound_ip ? -ENETUNREACH : 0;
 }
 
 static struct inet_name source_for(const struct inet_sock *i, const struct inet_name *dst)
 {
 	struct inet_name src = i->local;
-	if (inet_is_any(&src.ip) || inet_is_multicast(&src.ip))
+	if (inet_is_any(&src.ip) || inet_is_multicast(&src.ip) ||
+	    inet_is_v4(&src.ip) != inet_is_v4(&dst->ip))
 		src.ip = inet_loopback(inet_is_v4(&dst->ip));
 	return src;
 }
@@ -57,17 +59,16 @@ long udp_connect(struct call *c, struct inet_sock *i, const void *addr, socklen_
 		}
 		return 0;
 	}
-	int err = inet_parse(i, INET_CONNECT, addr, size, &dst);
+	int err = inet_autobind(i); /* first, as Linux does it */
+	if (!err)
+		err = inet_parse(i, INET_CONNECT, addr, size, &dst);
 	if (!err)
 		err = check_destination(i, &dst);
-	if (!err)
-		err = inet_autobind(i);
 	if (err)
 		return err;
 	i->local.ip = source_for(i, &dst).ip;
 	i->remote = dst;
 	i->state = INET_ESTABLISHED;
-	i->sk.shut_rd = i->sk.shut_wr = false;
 	return 0;
 }
 
@@ -75,13 +76,18 @@ long udp_connect(struct call *c, struct inet_sock *i, const void *addr, socklen_
 
 static int destination(struct inet_sock *i, struct msg *m, struct inet_name *ret)
 {
-	if (!m->name_len) {
+	/* IPv6 takes an address of no family for none. */
+	bool no_name = !m->name_len || (i->sk.domain == AF_INET6 && m->name_len >= 2 &&
+					m->name.ss_family == AF_UNSPEC);
+	if (no_name) {
 		if (i->state != INET_ESTABLISHED)
 			return -EDESTADDRREQ;
 		*ret = i->remote;
 		return 0;
 	}
 	int err = inet_parse(i, INET_SEND, &m->name, m->name_len, ret);
+	if (err == -EAFNOSUPPORT && i->sk.domain == AF_INET6)
+		err = -EINVAL;
 	if (err)
 		return err;
 	return ret->port ? check_destination(i, ret) : -EINVAL;
@@ -108,20 +114,22 @@ ssize_t udp_send(struct inet_sock *i, struct msg *m)
 	struct dgram *d;
 	size_t size = m->u->resid;
 
-	if (m->flags & MSG_OOB)
-		return -EOPNOTSUPP;
-	int err = destination(i, m, &dst);
+	int err = inet_autobind(i);
 	if (err)
 		return err;
+	if ((m->flags & MSG_OOB) && i->sk.domain == AF_INET)
+		return -EOPNOTSUPP;
+	err = destination(i, m, &dst);
+	if (err)
+		return err;
+	if ((m->flags & MSG_OOB) && inet_is_v4(&dst.ip))
+		return -EOPNOTSUPP;
 	if (size > (inet_is_v4(&dst.ip) ? UDP_MAX_V4 : UDP_MAX_V6))
 		return -EMSGSIZE;
-	if (i->sk.shut_wr)
-		return -EPIPE;
 	if (i->sk.error)
 		return socket_take_error(&i->sk);
-	err = inet_autobind(i);
-	if (err)
-		return err;
+	if (i->sk.shut_wr)
+		return -EPIPE;
 	src = source_for(i, &dst);
 	if (m->scm.has_pktinfo) {
 		memcpy(&src.ip, m->scm.pktinfo_src, sizeof(src.ip));
@@ -166,6 +174,13 @@ static void deliver_to_group(int protocol, const struct inet_name *dst, struct d
 	dgram_free(d);
 }
 
+/* Only an error from the peer finds its way to a connected socket. */
+static bool is_peer(const struct inet_sock *i, const struct inet_name *dst)
+{
+	return i->state == INET_ESTABLISHED && i->remote.port == dst->port &&
+	       inet_same_ip(&i->remote.ip, &dst->ip);
+}
+
 void udp_send_done(struct inet_sock *i, size_t count)
 {
 	struct dgram *d = dgram_unstage(&i->sk);
@@ -186,7 +201,7 @@ void udp_send_done(struct inet_sock *i, size_t count)
 	if (to && deliver(to, d))
 		return;
 	dgram_free(d);
-	if (!to && (i->state == INET_ESTABLISHED || inet_option(i, IPPROTO_IP, IP_RECVERR) ||
+	if (!to && (is_peer(i, &dst) || inet_option(i, IPPROTO_IP, IP_RECVERR) ||
 		    inet_option(i, IPPROTO_IPV6, IPV6_RECVERR)))
 		socket_set_error(&i->sk, ECONNREFUSED);
 }
@@ -198,12 +213,10 @@ ssize_t udp_recv(struct inet_sock *i, struct msg *m)
 	struct dgram *d = dgram_head(&i->sk);
 	struct inet_name src;
 
-	if (m->flags & MSG_OOB)
-		return -EOPNOTSUPP;
 	if (i->sk.error)
 		return socket_take_error(&i->sk);
 	if (!d)
-		return i->sk.shut_rd ? 0 : -EAGAIN;
+		return dgram_none(&i->sk, m);
 	ssize_t n = dgram_recv(&i->sk, d, m);
 	memcpy(&src, d->bytes, sizeof(src));
 	m->name_len = inet_format(i, &src, &m->name);

@@ -54,29 +54,45 @@ static int datagram_target(struct unix_sock *u, struct msg *m, struct unix_sock 
 		int err = unix_find(m->task, &m->name, m->name_len, SOCK_DGRAM, ret);
 		if (err)
 			return err;
-	} else if (u->peer) {
+	} else {
 		*ret = u->peer;
 		if (u->peer->dead) {
-			u->peer = NULL;
-			socket_put(&(*ret)->sk);
+			unix_dgram_set_peer(u, NULL);
 			return -ECONNREFUSED;
 		}
-	} else {
-		return -ENOTCONN;
 	}
 	if ((*ret)->peer && (*ret)->peer != u)
 		return -EPERM;
 	return (*ret)->sk.shut_rd ? -EPIPE : 0;
 }
 
-static int packet_target(struct unix_sock *u, struct msg *m, struct unix_sock **ret)
+static int packet_target(struct unix_sock *u, struct unix_sock **ret)
 {
-	if (u->state != UNIX_CONNECTED)
-		return -ENOTCONN;
 	if (!u->peer || u->peer->dead || u->peer->sk.shut_rd)
 		return -EPIPE;
 	*ret = u->peer;
 	return 0;
+}
+
+/* What can be wrong before there is a target; the order is Linux's. */
+static int send_check(struct unix_sock *u, struct msg *m, size_t size)
+{
+	if (u->sk.type == SOCK_SEQPACKET) {
+		if (u->sk.error)
+			return socket_take_error(&u->sk);
+		if (u->state != UNIX_CONNECTED)
+			return -ENOTCONN;
+		m->name_len = 0;
+	}
+	if (m->flags & MSG_OOB)
+		return -EOPNOTSUPP;
+	if (size > u->sk.sndbuf - 32)
+		return -EMSGSIZE;
+	if (u->sk.error)
+		return socket_take_error(&u->sk);
+	if (u->sk.shut_wr)
+		return -EPIPE;
+	return u->sk.type == SOCK_DGRAM && !m->name_len && !u->peer ? -ENOTCONN : 0;
 }
 
 ssize_t unix_message_send(struct unix_sock *u, struct msg *m)
@@ -86,18 +102,12 @@ ssize_t unix_message_send(struct unix_sock *u, struct msg *m)
 	struct dgram *d;
 	size_t size = m->u->resid;
 
-	if (m->flags & MSG_OOB)
-		return -EOPNOTSUPP;
-	if (u->sk.error)
-		return socket_take_error(&u->sk);
-	if (u->sk.shut_wr)
-		return -EPIPE;
-	int err = u->sk.type == SOCK_DGRAM ? datagram_target(u, m, &target) :
-					     packet_target(u, m, &target);
+	int err = send_check(u, m, size);
 	if (err)
 		return err;
-	if (size > u->sk.sndbuf - 32)
-		return -EMSGSIZE;
+	err = u->sk.type == SOCK_DGRAM ? datagram_target(u, m, &target) : packet_target(u, &target);
+	if (err)
+		return err;
 	if (u->sk.options & OPTION_PASSCRED && !u->name_size && (err = unix_autobind(u)))
 		return err;
 	if (target != u && queue_full(target)) {
@@ -142,12 +152,14 @@ ssize_t unix_message_recv(struct unix_sock *u, struct msg *m)
 
 	if (u->sk.type == SOCK_SEQPACKET && u->state != UNIX_CONNECTED)
 		return -ENOTCONN;
-	if (u->sk.error && !d)
+	if (m->flags & MSG_OOB)
+		return -EOPNOTSUPP;
+	if (u->sk.error) /* even before what came earlier */
 		return socket_take_error(&u->sk);
-	if (!d)
+	if (!d && u->sk.type == SOCK_SEQPACKET)
 		return u->sk.shut_rd ? 0 : -EAGAIN;
-	if (u->sk.type == SOCK_SEQPACKET)
-		m->out_flags |= MSG_EOR;
+	if (!d)
+		return dgram_none(&u->sk, m);
 	return dgram_recv(&u->sk, d, m);
 }
 

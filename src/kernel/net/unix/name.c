@@ -71,6 +71,7 @@ int unix_name_of(struct socket *s, bool peer, struct sockaddr_storage *ret, sock
 
 /* ---- abstract names ---- */
 
+/* Each socket type has names of its own. */
 static struct list *bucket_of(const char *name, uint16_t size)
 {
 	uint32_t h = 2166136261u; /* FNV-1a */
@@ -79,18 +80,18 @@ static struct list *bucket_of(const char *name, uint16_t size)
 	return &unix_root()->abstract[h % ARRAY_SIZE(unix_root()->abstract)];
 }
 
-static struct unix_sock *find_abstract(const char *name, uint16_t size)
+static struct unix_sock *find_abstract(const char *name, uint16_t size, int type)
 {
 	struct unix_sock *u;
 	list_for_each(u, bucket_of(name, size), hash_link)
-		if (u->name_size == size && !memcmp(u->name, name, size))
+		if (u->sk.type == type && u->name_size == size && !memcmp(u->name, name, size))
 			return u;
 	return NULL;
 }
 
 static int bind_abstract(struct unix_sock *u, const char *name, uint16_t size)
 {
-	if (find_abstract(name, size))
+	if (find_abstract(name, size, u->sk.type))
 		return -EADDRINUSE;
 	memcpy(u->name, name, size);
 	u->name_size = size;
@@ -221,7 +222,7 @@ int unix_find(struct task *t, const void *addr, socklen_t size, int type, struct
 	if (err)
 		return err;
 	if (p.abstract) {
-		*ret = find_abstract(p.name, p.size);
+		*ret = find_abstract(p.name, p.size, type);
 		if (!*ret)
 			return -ECONNREFUSED;
 	} else {

@@ -72,7 +72,7 @@ ssize_t unix_stream_send(struct unix_sock *u, struct msg *m)
 		return -EOPNOTSUPP;
 	if (m->name_len)
 		return u->state == UNIX_CONNECTED ? -EISCONN : -EOPNOTSUPP;
-	if (u->state != UNIX_CONNECTED && !u->sk.shut_wr)
+	if (u->state != UNIX_CONNECTED)
 		return -ENOTCONN;
 	if (u->sk.shut_wr || !u->peer || u->peer->dead || u->peer->sk.shut_rd)
 		return -EPIPE;
@@ -166,6 +166,8 @@ ssize_t unix_stream_recv(struct unix_sock *u, struct msg *m)
 {
 	uint64_t pos = read_start(u, m), end = u->rx_pos + u->rx.size;
 
+	if (m->flags & MSG_OOB)
+		return -EOPNOTSUPP;
 	if (u->state != UNIX_CONNECTED)
 		return -EINVAL;
 	m->at_end = u->sk.shut_rd || u->sk.error;
@@ -178,7 +180,7 @@ ssize_t unix_stream_recv(struct unix_sock *u, struct msg *m)
 	if (stop < end)
 		m->at_end = true;
 	m->full = !ring_writable(&u->rx);
-	if (u->peer)
+	if (u->peer && u->peer->name_size)
 		m->name_len = unix_put_name(u->peer, &m->name);
 	ssize_t n = ring_peek(&u->rx, pos - u->rx_pos, m->u, stop - pos);
 	/* Everything up to a barrier was taken: more will not join this read. */

@@ -123,6 +123,19 @@ static void set_peer(struct unix_sock *u, struct unix_sock *peer)
 		socket_put(&old->sk);
 }
 
+void unix_dgram_set_peer(struct unix_sock *u, struct unix_sock *peer)
+{
+	struct unix_sock *old = u->peer;
+
+	if (old && old != peer && u->sk.rxq_count) {
+		dgram_purge(&u->sk);
+		unix_wake_senders(u);
+		if (!old->dead && old->peer == u)
+			socket_set_error(&old->sk, ECONNRESET);
+	}
+	set_peer(u, peer);
+}
+
 /* The other end of a connection learns that `u` is gone. */
 static void hangup_peer(struct unix_sock *u, bool reset)
 {
@@ -221,9 +234,7 @@ static long connect_dgram(struct call *c, struct unix_sock *u, const void *addr,
 		if (other->peer && other->peer != u)
 			return -EPERM;
 	}
-	if (u->peer && u->peer != other)
-		dgram_purge(&u->sk); /* what the old peer sent is of no interest any more */
-	set_peer(u, other);
+	unix_dgram_set_peer(u, other);
 	waitq_wake(&u->sk.wq, 0);
 	return 0;
 }
@@ -261,10 +272,6 @@ static long unix_connect(struct call *c, struct file *f, struct socket *s, const
 		return -EINVAL;
 	if (s->type == SOCK_DGRAM)
 		return connect_dgram(c, u, addr, size);
-	if (u->state == UNIX_CONNECTED)
-		return -EISCONN;
-	if (u->state == UNIX_LISTENING)
-		return -EINVAL;
 	int err = unix_find(c->task, addr, size, s->type, &listener);
 	if (err)
 		return err;
@@ -278,6 +285,8 @@ static long unix_connect(struct call *c, struct file *f, struct socket *s, const
 		err = call_wait_on(c, &listener->sk.wq, false);
 		return err ? err : socket_wait(c, f, s, s->sndtimeo_ns, -EAGAIN);
 	}
+	if (u->state != UNIX_OPEN)
+		return u->state == UNIX_CONNECTED ? -EISCONN : -EINVAL;
 	return join(c, u, listener);
 }
 
@@ -290,7 +299,7 @@ static int unix_accept(struct socket *s, struct socket **ret)
 	if (u->state != UNIX_LISTENING)
 		return -EINVAL;
 	if (list_empty(&u->pending))
-		return s->shut_rd ? -EINVAL : -EAGAIN;
+		return s->shut_rd && s->file && !socket_nonblock(s->file, 0) ? -EINVAL : -EAGAIN;
 	struct unix_sock *child = list_first(&u->pending, struct unix_sock, pending_link);
 	list_del(&child->pending_link);
 	u->pending_count--;
@@ -357,8 +366,6 @@ static void unix_send_done(struct socket *s, size_t count)
 
 static ssize_t unix_recv(struct socket *s, struct msg *m)
 {
-	if (m->flags & MSG_OOB)
-		return -EOPNOTSUPP;
 	return s->type == SOCK_STREAM ? unix_stream_recv(unix_sock(s), m) :
 					unix_message_recv(unix_sock(s), m);
 }
