@@ -27,6 +27,11 @@ int host_set_soft_limit(int host_pid, int resource, uint64_t soft)
 	return syscall(SYS_prlimit64, host_pid, resource, &limit, NULL) < 0 ? -errno : 0;
 }
 
+int host_set_limit(int host_pid, int resource, const struct rlimit *limit)
+{
+	return syscall(SYS_prlimit64, host_pid, resource, limit, NULL) < 0 ? -errno : 0;
+}
+
 int host_get_nice(int host_tid, int *ret_nice)
 {
 	/* The system call itself answers 20 - nice, so that errors are recognisable. */

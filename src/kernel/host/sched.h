@@ -6,9 +6,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 /* Soft limit of a process, cut to its hard limit. */
 int host_set_soft_limit(int host_pid, int resource, uint64_t soft);
+/* Both limits. -EPERM: the hard one cannot be raised again. */
+int host_set_limit(int host_pid, int resource, const struct rlimit *limit);
 
 int host_get_nice(int host_tid, int *ret_nice);
 int host_set_nice(int host_tid, int nice);

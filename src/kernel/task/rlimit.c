@@ -78,11 +78,24 @@ static bool enforced_by_host(int resource)
 	}
 }
 
+/*
+ * Only soft limits go to the host, because a hard one that was lowered there could never be raised
+ * again by the sandbox's root. CPU time is the exception: the host kills at the hard limit.
+ */
+static void apply(const struct process *p, int resource)
+{
+	const struct rlimit *l = &p->rlimits[resource];
+
+	if (resource == RLIMIT_CPU && host_set_limit(p->host_pid, resource, l) == 0)
+		return;
+	host_set_soft_limit(p->host_pid, resource, l->rlim_cur);
+}
+
 void rlimits_apply(const struct process *p)
 {
 	for (int i = 0; i < RLIM_NLIMITS; i++)
 		if (enforced_by_host(i))
-			host_set_soft_limit(p->host_pid, i, p->rlimits[i].rlim_cur);
+			apply(p, i);
 }
 
 static long check_new(const struct cred *cred, const struct rlimit *old, int resource,
@@ -106,7 +119,7 @@ static long set_limit(struct call *c, struct process *p, int resource, struct rl
 		return error;
 	p->rlimits[resource] = *new;
 	if (enforced_by_host(resource))
-		host_set_soft_limit(p->host_pid, resource, new->rlim_cur);
+		apply(p, resource);
 	return 0;
 }
 
