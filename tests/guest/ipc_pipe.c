@@ -202,6 +202,7 @@ TEST(change_size)
 TEST(data_survives_resize)
 {
 	char out[20000], in[20000];
+	static char big[1 << 20];
 	int p[2];
 
 	for (size_t i = 0; i < sizeof(out); i++)
@@ -214,6 +215,9 @@ TEST(data_survives_resize)
 	CHECK_EQ(fcntl(p[1], F_SETPIPE_SZ, 32768), 32768);
 	CHECK_EQ(read(p[0], in + 5000, 15000), 15000);
 	CHECK_EQ(memcmp(in, out, sizeof(in)), 0);
+	CHECK_EQ(fcntl(p[1], F_SETPIPE_SZ, 1 << 20), 1 << 20);
+	CHECK_EQ(write(p[1], big, sizeof(big)), sizeof(big));
+	CHECK_EQ(read(p[0], big, sizeof(big)), sizeof(big));
 }
 
 TEST(packets)

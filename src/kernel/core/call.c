@@ -94,6 +94,8 @@ int call_set_deadline(struct call *c, uint64_t deadline)
 
 int call_set_timeout(struct call *c, uint64_t timeout_ns)
 {
+	/* Not the cached time: the caller may have looked at the clock after this turn began. */
+	clock_tick();
 	uint64_t now = clock_mono();
 	uint64_t deadline = timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
 	return call_set_deadline(c, deadline);

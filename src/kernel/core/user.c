@@ -269,6 +269,53 @@ ssize_t uio_get(struct uio *u, void *dst, size_t size)
 	return user_copy(u, dst, NULL, size);
 }
 
+static ssize_t pieces_one_by_one(struct uio *u, const struct iovec *v, unsigned count, bool put)
+{
+	ssize_t total = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		ssize_t n = put ? uio_put(u, v[i].iov_base, v[i].iov_len)
+				: uio_get(u, v[i].iov_base, v[i].iov_len);
+		if (n < 0)
+			return total ? total : n;
+		total += n;
+		if ((size_t)n < v[i].iov_len)
+			break;
+	}
+	return total;
+}
+
+static ssize_t move_pieces(struct uio *u, const struct iovec *v, unsigned count, bool put)
+{
+	struct iovec remote[64];
+	unsigned remote_count;
+	size_t size = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		size += v[i].iov_len;
+	/* One host call serves the usual case; everything odd goes piece by piece. */
+	if (!u->task || size > u->resid || count > 64 ||
+	    gather(u, size, remote, &remote_count) < size)
+		return pieces_one_by_one(u, v, count, put);
+	int tid = u->task->host_tid;
+	ssize_t n = put ? host_guest_writev_from(tid, v, count, remote, remote_count)
+			: host_guest_readv_into(tid, v, count, remote, remote_count);
+	if (n <= 0)
+		return size ? -EFAULT : 0;
+	advance(u, (size_t)n);
+	return n;
+}
+
+ssize_t uio_put_pieces(struct uio *u, const struct iovec *from, unsigned count)
+{
+	return move_pieces(u, from, count, true);
+}
+
+ssize_t uio_get_pieces(struct uio *u, const struct iovec *into, unsigned count)
+{
+	return move_pieces(u, into, count, false);
+}
+
 ssize_t uio_put_zero(struct uio *u, size_t size)
 {
 	static const char zeroes[16384];

@@ -65,6 +65,12 @@ void uio_kernel(struct uio *u, void *buf, size_t size);
 /* Moves up to `size` bytes; returns the count (short at a bad page), -EFAULT when none. */
 ssize_t uio_put(struct uio *u, const void *src, size_t size);
 ssize_t uio_get(struct uio *u, void *dst, size_t size);
+/*
+ * The same with the kernel's side in `count` <= 64 pieces, in one host call: pages of a pipe or of a
+ * socket buffer. The pieces should not add up to more than u->resid.
+ */
+ssize_t uio_put_pieces(struct uio *u, const struct iovec *from, unsigned count);
+ssize_t uio_get_pieces(struct uio *u, const struct iovec *into, unsigned count);
 ssize_t uio_put_zero(struct uio *u, size_t size);
 /* Moves back by `size` bytes just transferred. */
 void uio_rewind(struct uio *u, size_t size);

@@ -13,3 +13,9 @@ ssize_t host_guest_readv(int host_tid, void *dst, size_t size, const struct iove
 			 unsigned count);
 ssize_t host_guest_writev(int host_tid, const void *src, size_t size, const struct iovec *remote,
 			  unsigned count);
+
+/* The same with our side in pieces too (at most 64). */
+ssize_t host_guest_readv_into(int host_tid, const struct iovec *local, unsigned local_count,
+			      const struct iovec *remote, unsigned count);
+ssize_t host_guest_writev_from(int host_tid, const struct iovec *local, unsigned local_count,
+			       const struct iovec *remote, unsigned count);

@@ -23,6 +23,7 @@
 #include "kernel/core/call.h"
 #include "kernel/core/user.h"
 #include "kernel/fs/epoll/epoll_internal.h"
+#include "kernel/fs/signalfd/signalfd.h"
 #include "kernel/fs/vfs.h"
 #include "kernel/task/task.h"
 
@@ -135,6 +136,7 @@ long sys_epoll_ctl(struct call *c)
 	ep = epoll_of(file);
 	if (!ep || file == target)
 		return -EINVAL;
+	signalfd_set_poller(c->task);
 	err = check_exclusive(op, ev.events, target);
 	if (!err && op == EPOLL_CTL_ADD && epoll_of(target))
 		err = epoll_nest_check(ep, epoll_of(target));
@@ -219,6 +221,7 @@ static long epoll_wait_call(struct call *c, uint64_t timeout_ns)
 	ep = epoll_of(f);
 	if (!ep)
 		return -EINVAL;
+	signalfd_set_poller(c->task);
 	count = collect(c, ep, (uint32_t)max);
 	if (count < 0)
 		return count;

@@ -23,6 +23,8 @@
 #include "kernel/core/limits.h"
 #include "kernel/fs/pipe/pipe_internal.h"
 
+#define PIECES_MAX 64u /* pages of one transfer */
+
 static uint8_t *page_new(struct pipe *p)
 {
 	uint8_t *page = p->spare;
@@ -117,19 +119,39 @@ size_t pipe_ring_size(const struct pipe *p)
 	return size;
 }
 
+/* Copies from slot *slot on, as much as one transfer can; *ret_want is what was tried. */
+static ssize_t copy_slots(struct pipe *p, struct uio *u, uint32_t *slot, size_t *ret_want)
+{
+	struct iovec pieces[PIECES_MAX];
+	size_t want = 0;
+	unsigned count = 0;
+
+	while (*slot < p->used && want < u->resid && count < PIECES_MAX) {
+		const struct pipe_slot *s = pipe_slot_at(p, *slot);
+		size_t part = MIN((size_t)s->length, u->resid - want);
+
+		pieces[count++] = (struct iovec){ s->page + s->offset, part };
+		want += part;
+		/* A packet is the end, whatever follows it. */
+		*slot = s->packet ? p->used : *slot + 1;
+	}
+	*ret_want = want;
+	return count ? uio_put_pieces(u, pieces, count) : 0;
+}
+
 ssize_t pipe_ring_copy(struct pipe *p, struct uio *u)
 {
+	uint32_t slot = 0;
 	ssize_t total = 0;
 
-	for (uint32_t i = 0; i < p->used && u->resid; i++) {
-		struct pipe_slot *slot = pipe_slot_at(p, i);
-		size_t want = MIN((size_t)slot->length, u->resid);
-		ssize_t got = uio_put(u, slot->page + slot->offset, want);
+	while (slot < p->used && u->resid) {
+		size_t want;
+		ssize_t got = copy_slots(p, u, &slot, &want);
 
 		if (got < 0)
 			return total ? total : got;
 		total += got;
-		if ((size_t)got < want || slot->packet)
+		if ((size_t)got < want)
 			break;
 	}
 	return total;
@@ -176,6 +198,40 @@ static ssize_t stage_merge(struct pipe *p, struct uio *u)
 	return got;
 }
 
+/* Fills free slots, as many as one transfer can; *ret_want is what was tried. */
+static ssize_t stage_slots(struct pipe *p, struct uio *u, bool packet, ssize_t *ret_want)
+{
+	struct iovec pieces[PIECES_MAX];
+	unsigned count = 0;
+	size_t want = 0;
+	uint32_t first = p->used + p->staged_slots;
+	ssize_t got, left;
+
+	while (want < u->resid && count < PIECES_MAX && first + count < p->slot_count) {
+		struct pipe_slot *slot = pipe_slot_at(p, first + count);
+		size_t part = MIN((size_t)PIPE_PAGE, u->resid - want);
+
+		if (!slot->page)
+			slot->page = page_new(p);
+		if (!slot->page)
+			break;
+		pieces[count++] = (struct iovec){ slot->page, part };
+		want += part;
+	}
+	if (!count)
+		return -ENOMEM;
+	*ret_want = (ssize_t)want;
+	got = uio_get_pieces(u, pieces, count);
+	for (left = got; left > 0; left -= PIPE_PAGE) {
+		struct pipe_slot *slot = pipe_slot_at(p, p->used + p->staged_slots++);
+
+		slot->offset = 0;
+		slot->length = (uint16_t)MIN(left, (ssize_t)PIPE_PAGE);
+		slot->packet = packet;
+	}
+	return got;
+}
+
 ssize_t pipe_ring_stage(struct pipe *p, struct uio *u, bool packet)
 {
 	ssize_t total = 0;
@@ -188,23 +244,12 @@ ssize_t pipe_ring_stage(struct pipe *p, struct uio *u, bool packet)
 			return total;
 	}
 	while (u->resid && p->used + p->staged_slots < p->slot_count) {
-		struct pipe_slot *slot = pipe_slot_at(p, p->used + p->staged_slots);
-		size_t want = MIN((size_t)PIPE_PAGE, u->resid);
-		ssize_t got;
+		ssize_t want = 0, got = stage_slots(p, u, packet, &want);
 
-		if (!slot->page)
-			slot->page = page_new(p);
-		if (!slot->page)
-			return total ? total : -ENOMEM;
-		got = uio_get(u, slot->page, want);
 		if (got <= 0)
 			return total ? total : got;
-		slot->offset = 0;
-		slot->length = (uint16_t)got;
-		slot->packet = packet;
-		p->staged_slots++;
 		total += got;
-		if ((size_t)got < want)
+		if (got < want)
 			break;
 	}
 	return total ? total : -EAGAIN;

@@ -24,6 +24,7 @@
 #include "kernel/core/user.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/poll/poll_internal.h"
+#include "kernel/fs/signalfd/signalfd.h"
 #include "kernel/task/task.h"
 
 #define BLOCK_FDS 4096u
@@ -224,6 +225,7 @@ static long poll_call(struct call *c, uint64_t timeout_ns)
 	if ((uint32_t)c->args[1] > task_rlimit(c->task, RLIMIT_NOFILE))
 		return -EINVAL;
 	r.count = (uint32_t)c->args[1];
+	signalfd_set_poller(c->task);
 	ready = poll_pass(&r, poll_must_wait(c, timeout_ns));
 	if (ready || !poll_must_wait(c, timeout_ns))
 		return ready;

@@ -19,6 +19,7 @@
 #include "kernel/core/user.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/poll/poll_internal.h"
+#include "kernel/fs/signalfd/signalfd.h"
 #include "kernel/task/task.h"
 
 #define SETS 3
@@ -145,6 +146,7 @@ static long select_run(struct select_request *r, uint64_t timeout_ns)
 
 	if (err)
 		return err;
+	signalfd_set_poller(r->c->task);
 	ready = select_pass(r);
 	if (ready < 0)
 		return ready;

@@ -12,9 +12,10 @@
  * result; the record is then written over it. A buffer whose first piece is shorter than one
  * record cannot serve and is -EINVAL.
  *
- * poll() has no caller to ask for: the file remembers the thread that looked at it last, which is
- * the creator, then the reader or poller. As on Linux, what an inherited signalfd in an epoll
- * instance reports is not well defined.
+ * While nobody runs a call, the timer looks at the thread that used the file last: the creator, the
+ * reader, or the poller (poll and its relatives say who they are). Two processes that wait on one
+ * inherited signalfd at the same time are not both served; on Linux, too, that depends on who
+ * registered it.
  */
 #include "kernel/fs/signalfd/signalfd.h"
 
@@ -322,8 +323,20 @@ long sys_signalfd4(struct call *c)
 
 /* ---- the other file operations ---- */
 
+/* Within one handler run only: file_poll() has no caller. */
+static int poller_tid;
+
+void signalfd_set_poller(const struct task *t)
+{
+	poller_tid = t->tid;
+}
+
 static uint32_t signalfd_poll(struct file *f)
 {
+	struct signalfd *s = f->priv;
+
+	if (poller_tid)
+		s->tid = poller_tid;
 	return ready_signals(f->priv) ? EPOLLIN : 0;
 }
 

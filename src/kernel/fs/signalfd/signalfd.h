@@ -14,3 +14,6 @@ extern const struct file_ops signalfd_file_ops; /* FOPS_SIGNALFD */
 void signalfd_kick(struct process *p);
 
 void signalfd_timer_fired(struct timer *t);
+
+/* poll, select and epoll_wait: whose signals the polls until the next such call ask for. */
+void signalfd_set_poller(const struct task *t);
