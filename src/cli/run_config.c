@@ -219,10 +219,9 @@ static int add_trace(struct run_config *c, const char *file, struct error *err)
 	return 0;
 }
 
-/* Users that exist in every sandbox; another name becomes the name of the unprivileged user. */
+/* A name from the sandbox's own /etc/passwd, which the kernel process looks up; UID; UID:GID. */
 static int set_user(struct run_config *c, const char *user, struct error *err)
 {
-	static const char *const known[] = { "root", "nobody" };
 	size_t length = strspn(user, "abcdefghijklmnopqrstuvwxyz0123456789_-");
 	c->wire.user = DEFAULT_USER;
 	c->wire.user_uid = c->wire.user_gid = DEFAULT_USER_ID;
@@ -234,13 +233,8 @@ static int set_user(struct run_config *c, const char *user, struct error *err)
 			return 0;
 		return error_set(err, 0, "--user: '%.100s' is not UID or UID:GID", user);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (strcmp(user, known[i]) == 0)
-			return 0;
-	}
 	if (user[length] || length > 31 || user[0] == '-')
 		return error_set(err, 0, "--user: '%.100s' is not a user name", user);
-	c->wire.user = user;
 	return 0;
 }
 

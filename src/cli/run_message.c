@@ -73,6 +73,8 @@ static void set_identity(struct env *e, const struct run_config *config)
 		snprintf(home, sizeof(home), "/root");
 	else if (strcmp(user, config->wire.user) == 0)
 		snprintf(home, sizeof(home), "/home/%s", user);
+	else if (strcmp(user, "nobody") == 0 || uid == 65534)
+		snprintf(home, sizeof(home), "/nonexistent");
 	else
 		snprintf(home, sizeof(home), "/");
 	env_format(e, "HOME", home);

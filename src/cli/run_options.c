@@ -23,7 +23,8 @@ static const struct option_spec specs[] = {
 	  .help = "set a variable; without =V the caller's value" },
 	{ .name = "user", .letter = 'u', .kind = OPTION_TEXT, .offset = AT(user),
 	  .metavar = "NAME", .initial = "user",
-	  .help = "user inside: a name, UID or UID:GID" },
+	  .help = "user inside: user, root, another name of /etc/passwd\n"
+		  "there, UID or UID:GID" },
 	{ .name = "ro", .kind = OPTION_LIST, .offset = AT(mounts), .metavar = "HOST:GUEST",
 	  .value = WIRE_MOUNT_RO, .shown = "none", .help = "show a file or directory, read-only" },
 	{ .name = "rw", .kind = OPTION_LIST, .offset = AT(mounts), .metavar = "HOST:GUEST",

@@ -77,7 +77,9 @@ static void on_error(struct session *s, struct wire_in *in)
 	const char *command = s->options->command[0];
 	if (message[0] && strcmp(message, command) != 0) {
 		/* Not about the program: its user, its directory, resources. */
-		snprintf(o->reason, sizeof(o->reason), "%.350s: %.100s", message, strerror((int)code));
+		bool no_user = code == ENOENT && strncmp(message, "user ", 5) == 0;
+		snprintf(o->reason, sizeof(o->reason), "%.350s: %.100s", message,
+			 no_user ? "not in the sandbox's /etc/passwd" : strerror((int)code));
 	} else {
 		o->status = spawn_error_status(code);
 		o->kind = o->status == STATUS_FAILED ? OUTCOME_FAILED : OUTCOME_NOT_RUN;

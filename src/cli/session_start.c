@@ -105,18 +105,29 @@ static void reap(struct session *s)
 	close(s->kernel.pidfd);
 }
 
+/*
+ * The host kills a process of the sandbox when its memory is used up. If that (or a shell that
+ * passes it on) is what ended the program, memory is the reason; else it is worth a note.
+ */
 static void judge_memory(struct session *s)
 {
 	struct outcome *o = s->outcome;
+	double mib = (double)s->options->memory_bytes / (double)MIB(1);
 	bool killed = (o->kind == OUTCOME_SIGNALED && o->signal == SIGKILL) ||
+		      (o->kind == OUTCOME_EXITED && o->status == 128 + SIGKILL) ||
 		      o->kind == OUTCOME_FAILED;
-	if (!killed || o->usage.oom_kills == 0)
+	if (o->usage.oom_kills == 0 || o->kind == OUTCOME_KILLED)
 		return;
+	if (!killed) {
+		text_printf(&s->notes, "memory limit of %.0f MiB reached, %u processes were killed "
+				       "(--memory changes it)\n",
+			    mib, (unsigned int)o->usage.oom_kills);
+		return;
+	}
 	o->kind = OUTCOME_KILLED;
 	o->status = STATUS_KILLED;
 	snprintf(o->reason, sizeof(o->reason),
-		 "memory limit of %.0f MiB reached (--memory changes it)",
-		 (double)s->options->memory_bytes / (double)MIB(1));
+		 "memory limit of %.0f MiB reached (--memory changes it)", mib);
 }
 
 void session_stop(struct session *s)

@@ -79,6 +79,8 @@ def test_own_failures_are_125_and_name_the_option():
     refused("below /proc", "--ro", "/usr:/proc/x", "--", "true")
     refused("neither a directory nor a regular file", "--ro", "/dev/null:/x", "--", "true")
     refused("working directory /no/such", "--workdir", "/no/such", "--", "true")
+    refused("user joe", "--user", "joe", "--", "true")
+    refused("--user", "--user", "12:x", "--", "true")
     refused("--template", "--template", "other", "--", "true")
 
 
@@ -206,7 +208,7 @@ def test_environment_is_clean():
 def test_users():
     show = "echo $(id -u):$(id -g) $USER $HOME"
     for user, want in ((None, "1000:1000 user /home/user"), ("root", "0:0 root /root"),
-                       ("joe", "1000:1000 joe /home/joe"), ("0", "0:0 root /root"),
+                       ("www-data", "33:33 www-data /"), ("0", "0:0 root /root"),
                        ("1234:77", "1234:77 1234:77 /")):
         options = ["--user", user] if user else []
         check_equal(output(*options, "--", "sh", "-c", show), want + "\n")
@@ -297,6 +299,8 @@ def test_timeout():
 def test_memory():
     killed(b"--memory", "--memory", "64M", "--", "python3", "-c",
            "import time; x = bytearray(300 << 20); time.sleep(10)")
+    killed(b"--memory", "--memory", "64M", "--", "sh", "-c",
+           "python3 -c 'import time; x = bytearray(300 << 20); time.sleep(10)'")
 
 
 def test_disk_pids_files():
