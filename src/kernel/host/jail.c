@@ -203,6 +203,9 @@ int jail_lock(void)
 
 	jail_drop_capabilities();
 	setrlimit(RLIMIT_CORE, &no_core);
+	/* The launcher's standard error was for faults until here; descriptor 0 is /dev/null. */
+	if (!JAIL_INSTRUMENTED)
+		dup2(STDIN_FILENO, STDERR_FILENO);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	return COVERAGE_BUILD ? 0 : jail_filter_install();

@@ -27,13 +27,6 @@
 #include "base/util.h"
 #include "kernel/control/control.h"
 
-/* The address sanitizer's runtime is not ours; a build with it is for tests, not for guests. */
-#if defined(__SANITIZE_ADDRESS__)
-#define INSTRUMENTED 1
-#else
-#define INSTRUMENTED 0
-#endif
-
 static const uint16_t allowed[] = {
 #define JAIL_SYSCALL(name) SYS_##name,
 #include "jail_syscalls.inc"
@@ -41,7 +34,7 @@ static const uint16_t allowed[] = {
 	/* libc's own: a handler's return, and the stack protector's last words. */
 	SYS_rt_sigreturn,
 	SYS_restart_syscall,
-#if INSTRUMENTED
+#if JAIL_INSTRUMENTED
 	SYS_munmap,	SYS_mprotect, SYS_futex,      SYS_gettid,  SYS_getpid,	SYS_sigaltstack,
 	SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_sched_yield, SYS_prctl, SYS_readlink, SYS_exit,
 	SYS_mremap,	SYS_clone,    SYS_mmap, SYS_brk, SYS_writev, SYS_set_robust_list,
