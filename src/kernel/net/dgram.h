@@ -11,7 +11,7 @@
 struct dgram {
 	struct list link;
 	struct socket *target; /* a reference, while staged */
-	struct socket *sender; /* unix: a reference while queued, for back pressure. NULL = none */
+	struct socket *sender; /* unix: a reference, when it had no name. NULL = none */
 	struct scm_fds *fds;
 	bool has_cred;
 	struct scm_cred cred;

@@ -268,7 +268,7 @@ static long inet_ioctl(struct call *c, struct socket *s, uint32_t cmd, uint64_t 
 	case FIONREAD:
 		if (i->state == INET_LISTEN)
 			return -EINVAL;
-		v = inet_is_tcp(i) ? i->rx.size : d ? d->size : 0;
+		v = inet_is_tcp(i) ? tcp_unread(i) : d ? d->size : 0;
 		break;
 	case SIOCOUTQ: /* nothing is ever on its way */
 	case SIOCOUTQNSD:
@@ -277,7 +277,7 @@ static long inet_ioctl(struct call *c, struct socket *s, uint32_t cmd, uint64_t 
 		v = 0;
 		break;
 	case SIOCATMARK:
-		v = i->oob_mark == i->read_pos && (i->oob_valid || i->oob_inline_mark);
+		v = i->urgent && i->urgent_pos == i->read_pos;
 		break;
 	default:
 		return -ENOTTY;

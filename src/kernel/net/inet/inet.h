@@ -50,9 +50,9 @@ struct inet_sock {
 	bool rx_fin;	 /* the peer will send no more */
 	bool peer_gone;	 /* the peer closed: writing gets a reset */
 	bool internal;	 /* the kernel's own end (net/dial.h) */
-	bool oob_valid, oob_inline_mark;
-	bool oob_staged, oob_reading; /* between move and effect */
-	uint8_t oob_byte, oob_sent;
+	bool urgent, urgent_read; /* there is an urgent byte ahead; MSG_OOB got it already */
+	bool sends_urgent, reads_urgent; /* between move and effect */
+	bool also_v4; /* UDP: an IPv6 address, and a peer of IPv4 */
 	uint32_t uid;		/* who made it: SO_REUSEPORT groups */
 	uint32_t flowinfo;
 	struct inet_name local, remote;
@@ -62,8 +62,8 @@ struct inet_sock {
 	struct inet_sock *peer; /* connected TCP: holds a reference */
 	struct ring rx;		/* TCP: what was sent to us */
 	uint64_t bytes_in, bytes_out;
-	uint64_t oob_mark; /* position (of bytes_in as read) of urgent data */
-	uint64_t read_pos; /* bytes read so far */
+	uint64_t urgent_pos; /* stream position of the urgent byte */
+	uint64_t read_pos;   /* bytes read so far */
 
 	/* listener */
 	struct list pending; /* established, not accepted: queue_link of the accepting ends */
@@ -177,6 +177,8 @@ ssize_t tcp_recv(struct inet_sock *i, struct msg *m);
 void tcp_recv_done(struct inet_sock *i, size_t count);
 uint32_t tcp_poll(struct inet_sock *i);
 uint32_t tcp_capacity(const struct inet_sock *i); /* of its receive ring */
+
+uint32_t tcp_unread(const struct inet_sock *i); /* FIONREAD */
 
 /* ---- udp.c ---- */
 long udp_connect(struct call *c, struct inet_sock *i, const void *addr, socklen_t size);

@@ -161,6 +161,8 @@ static int score_local(const struct inet_sock *i, const struct inet_name *dst)
 		return 0;
 	if (inet_same_ip(&i->local.ip, &dst->ip))
 		return 4;
+	if (i->also_v4 && inet_is_v4(&dst->ip))
+		return 3;
 	if (!inet_is_any(&i->local.ip))
 		return 0;
 	if (inet_is_v4(&dst->ip))

@@ -26,6 +26,15 @@ int tcp_state(const struct inet_sock *i)
 	return i->rx_fin ? INET_CLOSE_WAIT : INET_ESTABLISHED;
 }
 
+/* Both sides have sent their FIN: nothing is left of the connection but unread data. */
+static void settle(struct inet_sock *i)
+{
+	if (i->state != INET_ESTABLISHED || !i->sk.shut_wr || !i->rx_fin)
+		return;
+	i->state = INET_CLOSE;
+	inet_release_port(i);
+}
+
 /* ---- making ---- */
 
 static void stop_knocking(struct inet_sock *i)
@@ -168,7 +177,7 @@ static long connect_again(struct call *c, struct file *f, struct inet_sock *i)
 			return -EALREADY;
 		return socket_wait(c, f, &i->sk, i->sk.sndtimeo_ns, -EINPROGRESS);
 	}
-	if (i->state == INET_CLOSE) {
+	if (i->state == INET_CLOSE && !i->rx_fin) {
 		int err = socket_take_error(&i->sk);
 		forget(i);
 		return err ? err : -ECONNABORTED;
@@ -296,13 +305,15 @@ void tcp_close(struct inet_sock *i)
 		stop_listening(i);
 	stop_knocking(i);
 	if (peer) {
-		bool reset = i->rx.size || (i->sk.linger_on && !i->sk.linger_s);
+		bool reset = i->state == INET_ESTABLISHED &&
+			     (i->rx.size || (i->sk.linger_on && !i->sk.linger_s));
 		socket_get(&peer->sk);
 		part(i);
 		if (reset) {
 			tcp_reset(peer);
 		} else {
 			peer->rx_fin = peer->peer_gone = true;
+			settle(peer);
 			waitq_wake(&peer->sk.wq, 0);
 		}
 		socket_put(&peer->sk);
@@ -326,8 +337,10 @@ int tcp_shutdown(struct inet_sock *i, int how)
 		return -ENOTCONN;
 	}
 	if (i->state == INET_LISTEN) {
-		if (rd)
+		if (rd) {
 			stop_listening(i);
+			inet_release_port(i);
+		}
 		return 0;
 	}
 	if (i->state == INET_SYN_SENT) {
@@ -338,8 +351,10 @@ int tcp_shutdown(struct inet_sock *i, int how)
 	i->sk.shut_wr |= wr;
 	if (wr && i->peer) {
 		i->peer->rx_fin = true;
+		settle(i->peer);
 		waitq_wake(&i->peer->sk.wq, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP);
 	}
+	settle(i);
 	waitq_wake(&i->sk.wq, 0);
 	return 0;
 }

@@ -5,8 +5,9 @@
  * sender's SO_SNDBUF. Writing to a peer that closed succeeds once, as on a wire: the reset comes
  * back as EPIPE for the next call.
  *
- * Urgent data: the last byte of a MSG_OOB send is kept beside the ring (or in it with
- * SO_OOBINLINE); a read does not go past its position.
+ * Urgent data: the last byte of a MSG_OOB send stays in the stream at a marked position. A read ends
+ * before it; the next one passes over it, unless SO_OOBINLINE is set. Newer urgent data takes the
+ * mark away from older, which then is ordinary.
  */
 #include <errno.h>
 #include <string.h>
@@ -28,23 +29,9 @@ static bool ring_writable(const struct ring *r)
 
 /* ---- sending ---- */
 
-static ssize_t stage_urgent(struct inet_sock *i, struct msg *m)
-{
-	struct inet_sock *peer = i->peer;
-	size_t before = m->u->resid - 1;
-
-	ssize_t n = before ? ring_stage(&peer->rx, m->u, before) : 0;
-	if (n < 0 || (size_t)n < before)
-		return n;
-	if (uio_get(m->u, &i->oob_sent, 1) != 1)
-		return n ? n : -EFAULT;
-	i->oob_staged = true;
-	return n + 1;
-}
-
 ssize_t tcp_send(struct inet_sock *i, struct msg *m)
 {
-	i->oob_staged = false;
+	i->sends_urgent = false;
 	if (m->flags & MSG_FASTOPEN)
 		return -EOPNOTSUPP; /* as with net.ipv4.tcp_fastopen = 0 */
 	if (i->state == INET_SYN_SENT)
@@ -62,26 +49,9 @@ ssize_t tcp_send(struct inet_sock *i, struct msg *m)
 	}
 	if (!ring_space(&i->peer->rx))
 		return -EAGAIN;
-	return m->flags & MSG_OOB ? stage_urgent(i, m) : ring_stage(&i->peer->rx, m->u, size);
-}
-
-static void send_urgent(struct inet_sock *i, struct inet_sock *peer)
-{
-	i->oob_staged = false;
-	peer->oob_mark = peer->bytes_in;
-	if (peer->sk.options & OPTION_OOBINLINE) {
-		struct uio u;
-		uio_kernel(&u, &i->oob_sent, 1);
-		if (ring_stage(&peer->rx, &u, 1) == 1) {
-			ring_commit(&peer->rx, 1);
-			peer->bytes_in++;
-		}
-		peer->oob_inline_mark = true;
-	} else {
-		peer->oob_byte = i->oob_sent;
-		peer->oob_valid = true;
-	}
-	waitq_wake(&peer->sk.wq, EPOLLPRI | EPOLLIN | EPOLLRDNORM);
+	ssize_t n = ring_stage(&i->peer->rx, m->u, size);
+	i->sends_urgent = (m->flags & MSG_OOB) && n == (ssize_t)size;
+	return n;
 }
 
 void tcp_send_done(struct inet_sock *i, size_t count)
@@ -97,33 +67,49 @@ void tcp_send_done(struct inet_sock *i, size_t count)
 		return;
 	}
 	i->bytes_out += count;
-	if (i->oob_staged)
-		count--;
 	peer->bytes_in += count;
 	ring_commit(&peer->rx, count);
-	if (i->oob_staged)
-		send_urgent(i, peer);
-	waitq_wake(&peer->sk.wq, EPOLLIN | EPOLLRDNORM);
+	if (i->sends_urgent) {
+		peer->urgent = true;
+		peer->urgent_read = false;
+		peer->urgent_pos = peer->bytes_in - 1;
+	}
+	waitq_wake(&peer->sk.wq, EPOLLIN | EPOLLRDNORM | (i->sends_urgent ? EPOLLPRI : 0));
 }
 
 /* ---- receiving ---- */
 
 static ssize_t recv_urgent(struct inet_sock *i, struct msg *m)
 {
-	if ((i->sk.options & OPTION_OOBINLINE) || !i->oob_valid)
+	if ((i->sk.options & OPTION_OOBINLINE) || !i->urgent || i->urgent_read)
 		return -EINVAL;
+	i->reads_urgent = true;
 	m->out_flags |= MSG_OOB;
 	m->at_end = true;
-	m->full_size = 0;
-	ssize_t n = m->u->resid ? uio_put(m->u, &i->oob_byte, 1) : 0;
-	return n < 0 ? n : n;
+	return ring_peek(&i->rx, i->urgent_pos - i->read_pos, m->u, 1);
 }
 
-/* Bytes up to the urgent mark, if that is ahead. */
-static size_t limit_at_mark(const struct inet_sock *i, size_t size)
+/* At the urgent byte: it is not part of what an ordinary read gets. */
+static void pass_urgent(struct inet_sock *i)
 {
-	uint64_t ahead = i->oob_mark - i->read_pos;
-	return i->oob_mark > i->read_pos && ahead < size ? (size_t)ahead : size;
+	if (!i->urgent || i->urgent_pos != i->read_pos || (i->sk.options & OPTION_OOBINLINE))
+		return;
+	ring_consume(&i->rx, 1);
+	i->read_pos++;
+	i->urgent = false;
+}
+
+uint32_t tcp_unread(const struct inet_sock *i)
+{
+	bool stops = i->urgent && !(i->sk.options & OPTION_OOBINLINE);
+	return stops ? (uint32_t)(i->urgent_pos - i->read_pos) : i->rx.size;
+}
+
+/* Bytes up to the urgent one, if that is ahead. */
+static size_t limit_at_urgent(const struct inet_sock *i)
+{
+	bool ahead = i->urgent && i->urgent_pos > i->read_pos;
+	return ahead ? (size_t)(i->urgent_pos - i->read_pos) : i->rx.size;
 }
 
 static ssize_t recv_nothing(struct inet_sock *i)
@@ -139,20 +125,19 @@ static ssize_t recv_nothing(struct inet_sock *i)
 
 ssize_t tcp_recv(struct inet_sock *i, struct msg *m)
 {
-	i->oob_reading = false;
+	i->reads_urgent = false;
 	if (i->state == INET_LISTEN)
 		return -ENOTCONN;
-	if (m->flags & MSG_OOB) {
-		i->oob_reading = true;
+	if (m->flags & MSG_OOB)
 		return recv_urgent(i, m);
-	}
+	pass_urgent(i);
 	m->at_end = i->rx_fin || i->sk.error || i->sk.shut_rd;
 	if (!i->rx.size) {
 		ssize_t err = recv_nothing(i);
 		return err == -EAGAIN && !m->u->resid ? 0 : err;
 	}
 	m->full = !ring_writable(&i->rx);
-	size_t available = limit_at_mark(i, i->rx.size);
+	size_t available = limit_at_urgent(i);
 	if (available < i->rx.size)
 		m->at_end = true;
 	if (m->flags & MSG_TRUNC) { /* tcp(7): throws the bytes away */
@@ -167,15 +152,15 @@ void tcp_recv_done(struct inet_sock *i, size_t count)
 {
 	bool was_writable = ring_writable(&i->rx);
 
-	if (i->oob_reading) {
-		i->oob_reading = false;
-		i->oob_valid = false;
+	if (i->reads_urgent) {
+		i->reads_urgent = false;
+		i->urgent_read = true;
 		return;
 	}
 	ring_consume(&i->rx, count);
 	i->read_pos += count;
-	if (i->oob_mark < i->read_pos)
-		i->oob_inline_mark = false;
+	if (i->urgent_pos < i->read_pos)
+		i->urgent = false;
 	if (i->peer && !was_writable && ring_writable(&i->rx))
 		waitq_wake(&i->peer->sk.wq, EPOLLOUT | EPOLLWRNORM);
 }
@@ -186,9 +171,13 @@ static uint32_t poll_connected(const struct inet_sock *i)
 {
 	uint32_t events = 0;
 
-	if (i->rx.size && (i->rx.size >= (uint32_t)i->sk.rcvlowat || i->rx_fin))
+	uint32_t target = (uint32_t)i->sk.rcvlowat;
+
+	if (i->urgent && i->urgent_pos == i->read_pos && !(i->sk.options & OPTION_OOBINLINE))
+		target++;
+	if (i->rx.size && (i->rx.size >= target || i->rx_fin))
 		events |= EPOLLIN | EPOLLRDNORM;
-	if (i->oob_valid || i->oob_inline_mark)
+	if (i->urgent && !i->urgent_read)
 		events |= EPOLLPRI;
 	bool writable = i->sk.shut_wr || i->state == INET_CLOSE || !i->peer ||
 			ring_writable(&i->peer->rx);

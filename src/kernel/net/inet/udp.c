@@ -50,6 +50,7 @@ long udp_connect(struct call *c, struct inet_sock *i, const void *addr, socklen_
 	(void)c;
 	if (((const struct sockaddr *)addr)->sa_family == AF_UNSPEC) {
 		i->state = INET_CLOSE;
+		i->also_v4 = false;
 		memset(&i->remote, 0, sizeof(i->remote));
 		if (!i->bound_ip)
 			i->local.ip = inet_any(i->sk.domain == AF_INET);
@@ -66,7 +67,9 @@ long udp_connect(struct call *c, struct inet_sock *i, const void *addr, socklen_
 		err = check_destination(i, &dst);
 	if (err)
 		return err;
-	i->local.ip = source_for(i, &dst).ip;
+	if (inet_is_any(&i->local.ip)) /* it stays what the first connect() made it */
+		i->local.ip = source_for(i, &dst).ip;
+	i->also_v4 = !inet_is_v4(&i->local.ip) && inet_is_v4(&dst.ip);
 	i->remote = dst;
 	i->state = INET_ESTABLISHED;
 	return 0;

@@ -121,6 +121,8 @@ ssize_t unix_message_send(struct unix_sock *u, struct msg *m)
 	d->cred = m->scm.has_cred || !m->task ? m->scm.cred : scm_cred_of(m->task);
 	d->fds = m->scm.fds;
 	m->scm.fds = NULL;
+	if (!name_len) /* it may get one before this is read */
+		d->sender = socket_get(&u->sk);
 	d->target = socket_get(&target->sk);
 	dgram_stage(&u->sk, d);
 	return (ssize_t)size;
@@ -160,7 +162,10 @@ ssize_t unix_message_recv(struct unix_sock *u, struct msg *m)
 		return u->sk.shut_rd ? 0 : -EAGAIN;
 	if (!d)
 		return dgram_none(&u->sk, m);
-	return dgram_recv(&u->sk, d, m);
+	ssize_t n = dgram_recv(&u->sk, d, m);
+	if (d->sender && unix_sock(d->sender)->name_size)
+		m->name_len = unix_put_name(unix_sock(d->sender), &m->name);
+	return n;
 }
 
 void unix_message_recv_control(struct unix_sock *u, struct msg *m)

@@ -59,6 +59,15 @@ int unix_getsockopt(struct call *c, struct socket *s, int level, int opt, void *
 	}
 }
 
+static uint32_t queued_bytes(struct socket *s)
+{
+	struct dgram *d;
+	uint32_t sum = 0;
+	list_for_each(d, &s->rxq, link)
+		sum += d->size;
+	return sum;
+}
+
 long unix_ioctl(struct call *c, struct socket *s, uint32_t cmd, uint64_t arg)
 {
 	struct unix_sock *u = unix_sock(s);
@@ -72,7 +81,7 @@ long unix_ioctl(struct call *c, struct socket *s, uint32_t cmd, uint64_t arg)
 		if (s->type == SOCK_STREAM)
 			v = u->rx.size;
 		else if (s->type == SOCK_SEQPACKET)
-			v = s->rxq_bytes - s->rxq_count * (uint32_t)sizeof(struct dgram);
+			v = queued_bytes(s);
 		else
 			v = d ? d->size : 0;
 		break;

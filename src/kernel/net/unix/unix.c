@@ -126,14 +126,19 @@ static void set_peer(struct unix_sock *u, struct unix_sock *peer)
 void unix_dgram_set_peer(struct unix_sock *u, struct unix_sock *peer)
 {
 	struct unix_sock *old = u->peer;
+	bool lost = old && old != peer && u->sk.rxq_count;
 
-	if (old && old != peer && u->sk.rxq_count) {
+	if (old)
+		socket_get(&old->sk);
+	set_peer(u, peer);
+	if (lost) {
 		dgram_purge(&u->sk);
 		unix_wake_senders(u);
 		if (!old->dead && old->peer == u)
 			socket_set_error(&old->sk, ECONNRESET);
 	}
-	set_peer(u, peer);
+	if (old)
+		socket_put(&old->sk);
 }
 
 /* The other end of a connection learns that `u` is gone. */
