@@ -68,7 +68,7 @@ SECONDS=0; sleep 1.1; [ $SECONDS -ge 1 ] && echo slept; [ $RANDOM != $RANDOM ] |
 declare -A m=([a]=1 [b]=2); for k in $(printf '%s\n' "${!m[@]}" | sort); do echo $k=${m[$k]}; done; a=(1 2 3); echo ${a[@]:1} ${#a[@]} $((2**10)) $((0x1f)) ${v:-default} "${a[*]/2/two}"; printf '%q\n' 'a b'; IFS=:; set -- a b; echo "$*"
 ## recursion and many processes
 for i in $(seq 150); do (exit $((i % 3))) ; n=$((n + $?)); done; echo $n; f() { [ $1 -eq 0 ] && echo bottom || f $(($1 - 1)); }; f 100; g() { [ $1 -eq 0 ] && echo $BASH_SUBSHELL || (g $(($1 - 1))); }; g 12
-for i in {1..40}; do sleep 0.1 & done; wait; echo all done
+for i in {1..40}; do sleep 0.1 & done; wait; echo $?; jobs -r | wc -l
 ## large environment and arguments
 export BIG=$(printf '%0120000d' 1); env | wc -c | awk '{print ($1 > 120000)}'; /bin/echo $(seq 1 20000) | wc -c; x=$(printf '%0200000d' 1); /bin/echo $x 2>/dev/null; echo $?
 ## dev files

@@ -38,7 +38,7 @@ BOMBS = {
     "lock": ([], 500, None, None, 10000),
     "timer": ([], 10, 65536, None, 0),
     "mapping": ([], 1000, 80000, {errno.ENOMEM}, 0),
-    "terminal": ([], 4, 65536, None, 0),
+    "terminal": ([], 4, None, None, 200),
     "queue": ([], 4, 200000, None, 0),
 }
 

@@ -108,8 +108,8 @@ def run_native(case):
 
 
 def same_user():
-    """The option that makes the sandbox's user the one we are."""
-    return ["--user", f"{os.geteuid()}:{os.getegid()}" if os.geteuid() else "root"]
+    """The option that makes the sandbox's user what we are: root, or who the files belong to."""
+    return [] if os.geteuid() else ["--user", "root"]
 
 
 def run_inside(case, hotcell):
