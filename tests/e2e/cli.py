@@ -490,7 +490,9 @@ def the_summary_is_json():
     equal(done.returncode, 3)
     summary = json.load(open("summary.json"))
     equal(summary["result"]["status"], 3)
-    equal(summary["calls"]["served"] > 10 and summary["run_ms"] > 0 and summary["memory"]["peak_bytes"] > 0, True, summary)
+    equal(summary["calls"]["served"] > 10 and summary["run_ms"] > 0, True, summary)
+    if "memory" in summary["cgroup"]["controllers"]:  # without one, memory is looked at now and then
+        equal(summary["memory"]["peak_bytes"] > 0, True, summary)
 
 
 @test
