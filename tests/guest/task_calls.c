@@ -41,6 +41,38 @@ TEST(limits_are_inherited)
 	CHECK_EQ(status, 0);
 }
 
+static void fork_fails(int want)
+{
+	int status;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	if (want) {
+		CHECK(pid == -1 && errno == want);
+		return;
+	}
+	CHECK(pid > 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
+TEST(processes_of_a_user_are_limited)
+{
+	struct rlimit old, l;
+	CHECK_EQ(getrlimit(RLIMIT_NPROC, &old), 0);
+	l = old;
+	l.rlim_cur = 0;
+	CHECK_EQ(setrlimit(RLIMIT_NPROC, &l), 0);
+	if (getuid() == 0) {
+		fork_fails(0); /* root is exempt */
+		CHECK_EQ(setresuid(4321, 4321, 4321), 0);
+	}
+	fork_fails(EAGAIN);
+	l.rlim_cur = l.rlim_max;
+	CHECK_EQ(setrlimit(RLIMIT_NPROC, &l), 0);
+	fork_fails(0);
+}
+
 TEST(address_space_is_limited)
 {
 	struct rlimit l;

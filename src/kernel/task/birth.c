@@ -2,6 +2,7 @@
 #include "kernel/task/birth.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <string.h>
@@ -70,6 +71,35 @@ static struct pending_clone *pending_new(struct task *t, uint64_t flags)
 	return p;
 }
 
+static uint64_t tasks_of_user(uint32_t uid)
+{
+	struct process *proc;
+	struct pending_clone *p;
+	uint64_t count = 0;
+
+	list_for_each(proc, process_list(), all_link) {
+		struct task *t = process_leader(proc);
+
+		if (t && t->cred->uid == uid)
+			count += 1 + proc->thread_charges;
+		list_for_each(p, &proc->pending_clones, link)
+			count += p->cred->uid == uid;
+	}
+	list_for_each(p, task_orphan_clones(), link)
+		count += p->cred->uid == uid;
+	return count;
+}
+
+/* RLIMIT_NPROC. Counting is for those below the number of all tasks, which is known. */
+static bool user_may_clone(const struct task *t)
+{
+	uint64_t limit = task_rlimit(t, RLIMIT_NPROC);
+
+	return limit_used(LIMIT_PIDS) < limit || t->cred->uid == 0 ||
+	       cred_capable(t->cred, CAP_SYS_RESOURCE) || cred_capable(t->cred, CAP_SYS_ADMIN) ||
+	       tasks_of_user(t->cred->uid) < limit;
+}
+
 static long clone_call(struct task *t, uint64_t flags)
 {
 	const uint64_t shared = CLONE_THREAD | CLONE_FILES | CLONE_FS;
@@ -80,7 +110,7 @@ static long clone_call(struct task *t, uint64_t flags)
 		return -EINVAL;
 	if (flags & (CLONE_PTRACE | CLONE_UNTRACED))
 		return -EPERM;
-	if (!limit_charge(LIMIT_PIDS, 1))
+	if (!user_may_clone(t) || !limit_charge(LIMIT_PIDS, 1))
 		return -EAGAIN;
 	/* The record of an earlier clone of this thread whose child never showed up is stale now:
 	 * birth_resolve() has looked for it before this call was served. */
