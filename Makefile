@@ -4,7 +4,7 @@ BUILD = build
 JOBS := $(shell nproc)
 NINJA = ninja -j $(JOBS) -C
 
-.PHONY: all run check asan coverage bench docs lint format install-build install-test clean help
+.PHONY: all run check cpython asan coverage bench docs lint format install-build install-test clean help
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD) --quiet
@@ -19,6 +19,10 @@ run: install-build all
 # Builds and runs every test; the last line is "N passed, M failed".
 check: install-test all
 	@tests/run --build $(BUILD)
+
+# All of CPython's own regression tests, natively and in sandboxes (an hour); see tests/cpython/README.md
+cpython: install-test all
+	@tests/cpython/run --hotcell $(BUILD)/hotcell --results tests/cpython/results.tsv
 
 # The same tests with address and undefined-behaviour sanitizers in hotcell and hotcell-kernel.
 asan: install-test

@@ -144,7 +144,7 @@ def attack(where, path):
 def regression(where):
     """A quick part of CPython's own regression tests; tests/cpython/run without --fast runs all."""
     for name in cpython_modules(where):
-        command = [f"{where.root}/tests/cpython/run", "--jobs", "1", "--timeout", "200", "--hotcell", where.hotcell or "", name]
+        command = [f"{where.root}/tests/cpython/run", "--inside-first", "--jobs", "1", "--timeout", "200", "--hotcell", where.hotcell or "", name]
         yield program(f"cpython/{name}", command, 420)
 
 
