@@ -13,6 +13,7 @@ struct text {
 	bool truncated;
 };
 
+/* clang-format off */
 #define TEXT_INIT(buffer) { (buffer), sizeof(buffer), 0, false }
 
 __attribute__((format(printf, 2, 3))) void text_printf(struct text *t, const char *format, ...);

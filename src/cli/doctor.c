@@ -30,8 +30,8 @@ static const struct check {
 	const char *cost;
 	const char *fix;
 } checks[] = {
-	{ "kernel", "Linux kernel", probe_kernel, "everything below",
-	  "Hotcell does not work", "use Linux 5.14 or newer; 6.6 or newer is faster" },
+	{ "kernel", "Linux kernel", probe_kernel, "everything below", "Hotcell does not work",
+	  "use Linux 5.14 or newer; 6.6 or newer is faster" },
 	{ "cpu", "processor", probe_cpu, "the system call table and the program loader",
 	  "Hotcell does not work", "use an x86-64 machine" },
 	{ "user_namespace", "user namespace", probe_user_namespace,
@@ -43,8 +43,7 @@ static const struct check {
 	  "a broken kernel process would see more of the host",
 	  "allow them in the container or security profile that surrounds Hotcell" },
 	{ "proc_mount", "own /proc", probe_proc_mount,
-	  "the kernel process sees its sandbox's processes and no others",
-	  "Hotcell does not work",
+	  "the kernel process sees its sandbox's processes and no others", "Hotcell does not work",
 	  "the surrounding container must not mask /proc (Docker: "
 	  "--security-opt systempaths=unconfined)" },
 	{ "seccomp_notify", "seccomp user notification", probe_seccomp_notify,
@@ -59,13 +58,13 @@ static const struct check {
 	{ "ptrace", "stopping a child (ptrace)", probe_ptrace, "execve without a race",
 	  "Hotcell does not work", "sysctl kernel.yama.ptrace_scope=1 (or 0)" },
 	{ "process_vm", "process_vm_readv", probe_process_vm,
-	  "arguments of system calls are read from the program's memory",
-	  "Hotcell does not work", "sysctl kernel.yama.ptrace_scope=1 (or 0)" },
+	  "arguments of system calls are read from the program's memory", "Hotcell does not work",
+	  "sysctl kernel.yama.ptrace_scope=1 (or 0)" },
 	{ "children", "/proc/PID/task/TID/children", probe_children_file,
 	  "a new process is told apart from its siblings", "Hotcell does not work",
 	  "a kernel with CONFIG_PROC_CHILDREN (all distributions have it)" },
-	{ "pidfd", "pidfd", probe_pidfd, "ends of processes are noticed",
-	  "Hotcell does not work", "use Linux 5.14 or newer" },
+	{ "pidfd", "pidfd", probe_pidfd, "ends of processes are noticed", "Hotcell does not work",
+	  "use Linux 5.14 or newer" },
 	{ "openat2", "openat2", probe_openat2, "no path leads out of a template or a mount",
 	  "Hotcell does not work", "use Linux 5.14 or newer" },
 	{ "idmap", "idmapped mounts", probe_idmap,
@@ -79,14 +78,15 @@ static const struct check {
 	{ "cgroup_cpu", "cpu control group", probe_cgroup_cpu, "--cpus as a quota",
 	  "--cpus pins the sandbox to processors; fractions are rounded up",
 	  "delegate the cpu controller (systemd: Delegate=cpu memory pids)" },
-	{ "cgroup_pids", "pids control group", probe_cgroup_pids,
-	  "a second wall behind --pids", "the application kernel counts alone",
+	{ "cgroup_pids", "pids control group", probe_cgroup_pids, "a second wall behind --pids",
+	  "the application kernel counts alone",
 	  "delegate the pids controller (systemd: Delegate=cpu memory pids)" },
 	{ "landlock", "Landlock", probe_landlock,
 	  "nothing yet: mount trees and the system call filter confine the kernel process",
 	  "nothing today", "boot with lsm=landlock,..." },
 	{ "programs", "hotcell's own programs", probe_programs, "starting sandboxes",
-	  "Hotcell does not work", "build or install hotcell-kernel and hotcell-stub beside hotcell" },
+	  "Hotcell does not work",
+	  "build or install hotcell-kernel and hotcell-stub beside hotcell" },
 	{ "sandbox", "a sandbox", probe_sandbox, "everything together: runs /bin/true inside",
 	  "Hotcell does not work", "see the lines above" },
 };
@@ -158,8 +158,8 @@ static const char *finding_name(enum finding f)
 static void print_row(const struct check *c, const struct probe_result *r, bool color)
 {
 	static const char *const colors[] = { "\033[32m", "\033[33m", "\033[31m" };
-	printf("%s%-8s%s%-29s %-34s %s\n", color ? colors[r->finding] : "", finding_name(r->finding),
-	       color ? "\033[0m" : "", c->what, r->found, c->used_for);
+	printf("%s%-8s%s%-29s %-34s %s\n", color ? colors[r->finding] : "",
+	       finding_name(r->finding), color ? "\033[0m" : "", c->what, r->found, c->used_for);
 	if (r->finding == FINDING_OK)
 		return;
 	printf("%8s  cost: %s\n%8s  fix:  %s\n", "", c->cost, "", r->fix ? r->fix : c->fix);
@@ -196,12 +196,14 @@ struct doctor_options {
 	int json, help;
 };
 
+/* clang-format off */
 static const struct option_spec specs[] = {
 	{ .name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct doctor_options, json),
 	  .value = 1, .help = "machine-readable output" },
 	{ .name = "help", .letter = 'h', .kind = OPTION_FLAG,
 	  .offset = offsetof(struct doctor_options, help), .value = 1, .help = "this text" },
 };
+/* clang-format on */
 
 static void print_summary(bool usable, unsigned int weaker)
 {

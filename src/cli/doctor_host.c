@@ -163,7 +163,8 @@ static int run_true(char *text)
 		return -errno;
 	if (pid == 0) {
 		dup2(ends[1], STDERR_FILENO);
-		execl(path, path, "run", "-q", "--no-tty", "--timeout", "4s", "--", "/bin/true", NULL);
+		execl(path, path, "run", "-q", "--no-tty", "--timeout", "4s", "--", "/bin/true",
+		      NULL);
 		_exit(STDERR_FILENO);
 	}
 	close(ends[1]);

@@ -14,8 +14,8 @@
 #include "base/io.h"
 #include "base/util.h"
 #include "cli/doctor_internal.h"
-#include "launch/idmap.h"
 #include "launch/identity.h"
+#include "launch/idmap.h"
 
 /* A user namespace with the caller's own ids mapped to 0. */
 static int enter_user_namespace(void)
@@ -54,8 +54,8 @@ static int try_other_namespaces(char *text)
 		int flag;
 		const char *name;
 	} kinds[] = {
-		{ CLONE_NEWNS, "mount" },   { CLONE_NEWPID, "pid" }, { CLONE_NEWNET, "network" },
-		{ CLONE_NEWIPC, "ipc" },    { CLONE_NEWUTS, "uts" }, { CLONE_NEWCGROUP, "cgroup" },
+		{ CLONE_NEWNS, "mount" }, { CLONE_NEWPID, "pid" }, { CLONE_NEWNET, "network" },
+		{ CLONE_NEWIPC, "ipc" },  { CLONE_NEWUTS, "uts" }, { CLONE_NEWCGROUP, "cgroup" },
 	};
 	int r = enter_user_namespace();
 	text[0] = '\0';
@@ -111,7 +111,8 @@ static const char *restriction(void)
 	char text[32];
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
 		ssize_t n = io_read_file(AT_FDCWD, settings[i].path, text, sizeof(text));
-		if (n > 0 && strncmp(text, settings[i].bad, 1) == 0 && (text[1] < '0' || text[1] > '9'))
+		if (n > 0 && strncmp(text, settings[i].bad, 1) == 0 &&
+		    (text[1] < '0' || text[1] > '9'))
 			return settings[i].fix;
 	}
 	return "the container or security profile around Hotcell must allow user namespaces "
@@ -140,7 +141,8 @@ void probe_other_namespaces(struct probe_result *r)
 	if (e == 0)
 		probe_found(r, FINDING_OK, "mount, pid, network, ipc, uts, cgroup");
 	else
-		probe_found(r, FINDING_MISSING, "not: %s (%s)", text[0] ? text : "any", strerror(-e));
+		probe_found(r, FINDING_MISSING, "not: %s (%s)", text[0] ? text : "any",
+			    strerror(-e));
 }
 
 void probe_proc_mount(struct probe_result *r)

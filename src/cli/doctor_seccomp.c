@@ -20,7 +20,7 @@
 /* Newer than the headers of Debian 12. */
 #ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
-#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS	   SECCOMP_IOW(4, __u64)
 #endif
 
 #define ANSWER 4711
@@ -97,7 +97,8 @@ static int try_wakeup(char *text)
 	AUTO_CLOSE int listener = open_listener();
 	if (listener < 0)
 		return listener;
-	return ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) < 0
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) <
+			       0
 		       ? -errno
 		       : 0;
 }
@@ -125,5 +126,7 @@ void probe_seccomp_wakeup(struct probe_result *r)
 {
 	int e = probe_in_child(try_wakeup, true, NULL);
 	probe_found(r, e ? FINDING_WEAKER : FINDING_OK, "%s",
-		    e == 0 ? "works" : e == -EINVAL ? "not in this kernel" : strerror(-e));
+		    e == 0	   ? "works"
+		    : e == -EINVAL ? "not in this kernel"
+				   : strerror(-e));
 }

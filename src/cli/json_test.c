@@ -50,7 +50,8 @@ TEST(text_is_always_valid)
 	int fd = open_file();
 	struct json j;
 	json_init(&j, fd);
-	json_string(&j, NULL, "a\"b\\c\n\x01 \xc3\xa9 \xff \xc0\xaf \xed\xa0\x80 \xf4\x90 \xe2\x82");
+	json_string(&j, NULL,
+		    "a\"b\\c\n\x01 \xc3\xa9 \xff \xc0\xaf \xed\xa0\x80 \xf4\x90 \xe2\x82");
 	CHECK_EQ(json_finish(&j), 0);
 	CHECK_STR(written(fd), "\"a\\\"b\\\\c\\u000a\\u0001 \xc3\xa9 \\ufffd \\ufffd\\ufffd "
 			       "\\ufffd\\ufffd\\ufffd \\ufffd\\ufffd \\ufffd\\ufffd\"\n");

@@ -15,8 +15,12 @@ enum outcome_kind {
 	OUTCOME_KILLED,	  /* Hotcell ended it: reason */
 };
 
-enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127,
-       STATUS_KILLED = 137 };
+enum {
+	STATUS_FAILED = 125,
+	STATUS_NOT_EXECUTABLE = 126,
+	STATUS_NOT_FOUND = 127,
+	STATUS_KILLED = 137
+};
 
 struct outcome {
 	enum outcome_kind kind;

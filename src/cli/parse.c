@@ -66,10 +66,10 @@ static int parse_with_units(const char *text, const struct unit *units, size_t c
 int parse_size(const char *text, uint64_t *ret_bytes)
 {
 	static const struct unit units[] = {
-		{ "", 1 },	    { "B", 1 },		{ "k", KIB(1) },   { "K", KIB(1) },
-		{ "KB", KIB(1) },   { "KiB", KIB(1) },	{ "m", MIB(1) },   { "M", MIB(1) },
-		{ "MB", MIB(1) },   { "MiB", MIB(1) },	{ "g", GIB(1) },   { "G", GIB(1) },
-		{ "GB", GIB(1) },   { "GiB", GIB(1) },	{ "t", GIB(1024) }, { "T", GIB(1024) },
+		{ "", 1 },	     { "B", 1 },	   { "k", KIB(1) },    { "K", KIB(1) },
+		{ "KB", KIB(1) },    { "KiB", KIB(1) },	   { "m", MIB(1) },    { "M", MIB(1) },
+		{ "MB", MIB(1) },    { "MiB", MIB(1) },	   { "g", GIB(1) },    { "G", GIB(1) },
+		{ "GB", GIB(1) },    { "GiB", GIB(1) },	   { "t", GIB(1024) }, { "T", GIB(1024) },
 		{ "TB", GIB(1024) }, { "TiB", GIB(1024) },
 	};
 	return parse_with_units(text, units, ARRAY_SIZE(units), ret_bytes);
@@ -78,8 +78,9 @@ int parse_size(const char *text, uint64_t *ret_bytes)
 int parse_duration(const char *text, uint64_t *ret_ns)
 {
 	static const struct unit units[] = {
-		{ "", NSEC_PER_SEC },	      { "s", NSEC_PER_SEC },	   { "ms", NSEC_PER_MSEC },
-		{ "us", NSEC_PER_USEC },      { "m", 60 * NSEC_PER_SEC },  { "min", 60 * NSEC_PER_SEC },
+		{ "", NSEC_PER_SEC },	      { "s", NSEC_PER_SEC },
+		{ "ms", NSEC_PER_MSEC },      { "us", NSEC_PER_USEC },
+		{ "m", 60 * NSEC_PER_SEC },   { "min", 60 * NSEC_PER_SEC },
 		{ "h", 3600 * NSEC_PER_SEC }, { "d", 86400 * NSEC_PER_SEC },
 	};
 	return parse_with_units(text, units, ARRAY_SIZE(units), ret_ns);

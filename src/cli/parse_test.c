@@ -18,7 +18,8 @@ TEST(sizes)
 	CHECK_EQ(parse_size("1.5GiB", &v), 0);
 	CHECK_EQ(v, 3ll << 29);
 	v = 7;
-	static const char *const bad[] = { "", "M", "-1", "1X", "1 M", "0x10", "1.", ".5", "1e3", "nan" };
+	static const char *const bad[] = { "",	   "M",	 "-1", "1X",  "1 M",
+					   "0x10", "1.", ".5", "1e3", "nan" };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK_EQ(parse_size(bad[i], &v), -EINVAL);
 	CHECK_EQ(parse_size("99999999999999999999", &v), -ERANGE);

@@ -160,7 +160,8 @@ static void put_cgroup(struct json *j, const struct outcome *o)
 	json_object_begin(j, "missing");
 	for (enum cgroup_controller c = CGROUP_MEMORY; c <= CGROUP_PIDS; c++) {
 		if (!(o->host.usable & CGROUP_BIT(c)))
-			json_string(j, cgroup_controller_name(c), cgroup_missing_reason(&o->host, c));
+			json_string(j, cgroup_controller_name(c),
+				    cgroup_missing_reason(&o->host, c));
 	}
 	json_object_end(j);
 	json_object_end(j);

@@ -23,9 +23,9 @@
 
 _Static_assert(LIMIT_MAX == WIRE_LIMITS, "wire_config.limits is in the order of enum limit");
 
-#define DEFAULT_USER "user"
+#define DEFAULT_USER	"user"
 #define DEFAULT_USER_ID 1000
-#define WORK "/work"
+#define WORK		"/work"
 
 /* Adds a mount; takes the descriptor (-EBADF = none). */
 static int add_mount(struct run_config *c, uint32_t kind, const char *guest, const char *target,
@@ -41,7 +41,10 @@ static int add_mount(struct run_config *c, uint32_t kind, const char *guest, con
 		return error_set(err, ENAMETOOLONG, "mount at %.100s", guest);
 	memcpy(copy, guest, strlen(guest) + 1);
 	w->mounts[w->mount_count++] = (struct wire_mount){
-		.kind = kind, .has_fd = fd >= 0, .detached = detached, .guest = copy,
+		.kind = kind,
+		.has_fd = fd >= 0,
+		.detached = detached,
+		.guest = copy,
 		.target = target ? target : "",
 	};
 	if (fd >= 0)
@@ -71,8 +74,9 @@ static int add_template_path(struct run_config *c, uint32_t kind, const char *pa
 
 static int add_template(struct run_config *c, struct error *err)
 {
-	static const char *const tops[] = { "/bin",   "/sbin",	"/lib",
-					    "/lib32", "/lib64", "/libx32" };
+	static const char *const tops[] = {
+		"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"
+	};
 	int r = add_template_path(c, WIRE_MOUNT_TEMPLATE, "/usr", err);
 	for (size_t i = 0; i < ARRAY_SIZE(tops) && r == 0; i++) {
 		struct stat st;
@@ -125,7 +129,8 @@ static int add_host_path(struct run_config *c, const struct run_identity *id, ui
 			fd = tree;
 			detached = true;
 		} else {
-			text_printf(notes, "%s is visible only as far as every user may read it (%s)\n",
+			text_printf(notes,
+				    "%s is visible only as far as every user may read it (%s)\n",
 				    host, why.message);
 		}
 	}
@@ -188,7 +193,8 @@ static int add_option_mounts(struct run_config *c, const struct run_options *o,
 		uint32_t kind = (uint32_t)o->mounts.items[i].tag;
 		const char *text = o->mounts.items[i].text;
 		if (parse_mount(text, &m) < 0)
-			return error_set(err, 0, "%s: '%.200s' is not HOST:GUEST with an absolute GUEST",
+			return error_set(err, 0,
+					 "%s: '%.200s' is not HOST:GUEST with an absolute GUEST",
 					 mount_option(kind), text);
 		int r = check_guest(kind, m.guest, err);
 		if (r < 0)

@@ -10,6 +10,7 @@
 
 #define AT(member) offsetof(struct run_options, member)
 
+/* clang-format off */
 static const struct option_spec specs[] = {
 	{ .name = "template", .kind = OPTION_TEXT, .offset = AT(template_name), .metavar = "NAME",
 	  .initial = "host",
@@ -63,6 +64,7 @@ static const struct option_spec specs[] = {
 	{ .name = "help", .letter = 'h', .kind = OPTION_FLAG, .offset = AT(help), .value = 1,
 	  .help = "this text" },
 };
+/* clang-format on */
 
 static int validate_hostname(const char *name, struct error *err)
 {

@@ -17,7 +17,7 @@
 #include "cli/terminal.h"
 
 #define INTERRUPT_WINDOW_NS (2 * NSEC_PER_SEC)
-#define KILL_PATIENCE_NS NSEC_PER_SEC
+#define KILL_PATIENCE_NS    NSEC_PER_SEC
 
 static const int taken[] = { SIGINT,  SIGTERM, SIGHUP,	SIGQUIT, SIGTSTP,
 			     SIGCONT, SIGUSR1, SIGUSR2, SIGWINCH };

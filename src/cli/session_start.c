@@ -14,9 +14,9 @@
 #include "launch/identity.h"
 
 /* The kernel process and pid 1 need a few tasks of their own; --pids itself is counted inside. */
-#define PIDS_MARGIN 16
+#define PIDS_MARGIN	 16
 #define EXIT_PATIENCE_MS 500
-#define SWEEP_EVERY 16
+#define SWEEP_EVERY	 16
 
 static int make_cgroup(struct session *s, struct error *err)
 {
@@ -50,9 +50,11 @@ static int launch_in_cgroup(struct session *s, struct error *err)
 	if (r < 0)
 		return r;
 	if (pin && cpus_pin(&cpus, s->options->cpu_milli) < 0)
-		text_printf(&s->notes, "--cpus has no effect: no cpu control group, and no pinning\n");
+		text_printf(&s->notes,
+			    "--cpus has no effect: no cpu control group, and no pinning\n");
 	else if (cpus.pinned && s->options->cpu_milli % 1000)
-		text_printf(&s->notes, "--cpus is rounded up: no cpu control group (hotcell doctor)\n");
+		text_printf(&s->notes,
+			    "--cpus is rounded up: no cpu control group (hotcell doctor)\n");
 	r = launch(&options, &s->kernel, err);
 	cpus_unpin(&cpus);
 	cgroup_leave(&s->cgroup);
@@ -123,8 +125,9 @@ static void judge_memory(struct session *s)
 	if (o->usage.oom_kills == 0 || o->kind == OUTCOME_KILLED)
 		return;
 	if (!killed) {
-		text_printf(&s->notes, "memory limit of %.0f MiB reached, %u processes were killed "
-				       "(--memory changes it)\n",
+		text_printf(&s->notes,
+			    "memory limit of %.0f MiB reached, %u processes were killed "
+			    "(--memory changes it)\n",
 			    mib, (unsigned int)o->usage.oom_kills);
 		return;
 	}

@@ -14,7 +14,7 @@
 #include "cli/terminal.h"
 
 #define END_OF_FILE "\004"
-#define QUEUE_FULL (64u << 10)
+#define QUEUE_FULL  (64u << 10)
 
 /* Our own open file of the caller's descriptor, so that it can be non-blocking; or the original,
  * which is then written in small pieces after poll(). */

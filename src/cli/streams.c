@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 
 #define TTYAUX_MAJOR 5
-#define PTMX_MINOR 2
+#define PTMX_MINOR   2
 
 /* Opening the master side again would make a new terminal. */
 static bool reopens_as_another(const struct stat *st)
@@ -34,7 +34,8 @@ static int reopen(int fd, const struct stat *st)
 	if (flags < 0 || reopens_as_another(st))
 		return -ENXIO;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	int again = open(path, (flags & (O_ACCMODE | O_APPEND)) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int again =
+		open(path, (flags & (O_ACCMODE | O_APPEND)) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (again < 0)
 		return -errno;
 	struct stat now;

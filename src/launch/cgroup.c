@@ -26,7 +26,7 @@
 #include "launch/cgroup_internal.h"
 
 #define REMOVE_PATIENCE_NS (200 * NSEC_PER_MSEC)
-#define SWEEP_AGE_S 10
+#define SWEEP_AGE_S	   10
 
 const char *cgroup_controller_name(enum cgroup_controller c)
 {

@@ -24,11 +24,11 @@ enum cgroup_controller {
 };
 
 #define CGROUP_BIT(controller) (1u << (controller))
-#define CGROUP_PATH_MAX 1024
+#define CGROUP_PATH_MAX	       1024
 
 struct cgroup_hierarchy {
-	int version;		/* 1 or 2 */
-	uint32_t controllers;	/* CGROUP_BIT()s that groups made here have */
+	int version;		      /* 1 or 2 */
+	uint32_t controllers;	      /* CGROUP_BIT()s that groups made here have */
 	char parent[CGROUP_PATH_MAX]; /* where new groups are made */
 	char own[CGROUP_PATH_MAX];    /* the group of the calling process */
 };

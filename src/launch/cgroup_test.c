@@ -13,7 +13,8 @@ static const char mounts[] =
 	"33 22 0:29 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
 	"34 22 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory";
 
-static const char self[] = "12:memory:/a/b\n4:cpu,cpuacct:/docker/abc/x\n1:name=systemd:/s\n0::/u\n";
+static const char self[] =
+	"12:memory:/a/b\n4:cpu,cpuacct:/docker/abc/x\n1:name=systemd:/s\n0::/u\n";
 
 TEST(mount_table)
 {
@@ -136,7 +137,8 @@ TEST(a_child_is_born_in_the_group)
 	if (!have(CGROUP_MEMORY) || !(host.version & 1))
 		SKIP("no version 1 memory controller for this user");
 	CHECK_EQ(cgroup_create(&cg, &host, CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS),
-			       &limits, &err), 0);
+			       &limits, &err),
+		 0);
 	CHECK_EQ(cgroup_enter(&cg, &err), 0);
 	pid_t pid = fork();
 	if (pid == 0) {

@@ -13,9 +13,9 @@
 /* Above the ranges that distributions and container managers hand out. */
 #define IDENTITY_BASE 0x70000000u
 /* Inside a container that maps only 65536 ids. */
-#define IDENTITY_SMALL_BASE 60000u
+#define IDENTITY_SMALL_BASE  60000u
 #define IDENTITY_SMALL_COUNT 5000u
-#define IDENTITY_NOBODY 65534u
+#define IDENTITY_NOBODY	     65534u
 
 /* Whether the id exists in our own user namespace. */
 static bool mapped(const char *map, uint32_t id)

@@ -80,17 +80,17 @@ static int open_namespace(const struct idmap_ids *ids, int *ret_fd, struct error
 /* Submounts come along where all of them can be mapped, else the mount alone. */
 static int clone_tree(int path_fd, int namespace_fd, bool read_only, int recursive)
 {
-	AUTO_CLOSE int tree = (int)syscall(SYS_open_tree, path_fd, "",
-					   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
-						   recursive);
+	AUTO_CLOSE int tree =
+		(int)syscall(SYS_open_tree, path_fd, "",
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | recursive);
 	if (tree < 0)
 		return -errno;
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_NOSUID |
 					       MOUNT_ATTR_NODEV |
 					       (read_only ? MOUNT_ATTR_RDONLY : 0u),
 				   .userns_fd = (uint64_t)namespace_fd };
-	if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | recursive, &attr,
-		    sizeof(attr)) < 0)
+	if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | recursive, &attr, sizeof(attr)) <
+	    0)
 		return -errno;
 	return take_fd(&tree);
 }
