@@ -153,6 +153,24 @@ TEST(poll_is_interrupted)
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
+TEST(an_interruption_is_told_once)
+{
+	struct pollfd f = { .events = POLLIN };
+	int p[2];
+
+	CHECK_EQ(pipe(p), 0);
+	f.fd = p[0];
+	for (int restart = 0; restart < 2; restart++) {
+		catch(SIGUSR1, restart ? SA_RESTART : 0);
+		pid_t pid = later(10000, -1, SIGUSR1);
+		for (int round = 0; round < 2; round++) { /* the same call from the same place */
+			int n = poll(&f, 1, 60);
+			CHECK_EQ(n, round ? 0 : -1);
+		}
+		CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	}
+}
+
 TEST(a_thousand_descriptors)
 {
 	enum { N = 1000 };
