@@ -37,7 +37,7 @@ enum { AT_NULL, AT_PHDR = 3, AT_PHENT, AT_PHNUM, AT_BASE = 7, AT_ENTRY = 9, AT_U
        AT_GID, AT_EGID, AT_SECURE = 23, AT_EXECFN = 31 };
 
 /* At STUB_PATH_ADDR: what every execve of the sandbox names. */
-__attribute__((section(".path"), used)) static const char stub_path[8] = "/x";
+__attribute__((section(".path"), used)) static const char stub_path[2][STUB_PATH_SIZE] = { "/x", "/y" };
 
 static struct stub_plan plan __attribute__((aligned(16)));
 uint64_t stub_stack[1024] __attribute__((aligned(16)));

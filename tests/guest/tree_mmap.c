@@ -49,6 +49,33 @@ TEST(small_file_mapped_shared)
 	CHECK_EQ(back[0], 'x');
 }
 
+TEST(mapping_after_dup2_is_of_the_new_file)
+{
+	enter_fresh();
+	put_file("a", "AAAA", 4);
+	put_file("b", "BBBB", 4);
+	int a = open("a", O_RDWR), b = open("b", O_RDWR);
+	char *m = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, a, 0);
+	CHECK(m != MAP_FAILED && m[0] == 'A');
+	CHECK_EQ(dup2(b, a), a);
+	char *n = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, a, 0);
+	CHECK(n != MAP_FAILED && n[0] == 'B' && m[0] == 'A');
+	char *again = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, a, 0);
+	CHECK(again != MAP_FAILED && again[0] == 'B');
+	/* In a child that inherits the number, too. */
+	pid_t pid = fork();
+	if (pid == 0) {
+		int c = open("a", O_RDONLY);
+		CHECK_EQ(dup2(c, a), a);
+		char *o = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, a, 0);
+		CHECK(o != MAP_FAILED && o[0] == 'A');
+		_exit(0);
+	}
+	int status;
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
 TEST(private_mapping_keeps_its_changes)
 {
 	enter_fresh();

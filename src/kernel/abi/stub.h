@@ -16,8 +16,13 @@
 #define STUB_TEXT_SIZE 0x2000ull
 #define STUB_CALL_NR 20000
 
-/* The path string every execve of the sandbox is turned to: at the start of the read-only data. */
+/*
+ * The paths that every execve of the sandbox is turned to, at the start of the read-only data. Two
+ * names of one file, used in turn: the name in /proc/PID/exe changes when an exec succeeded, and
+ * nothing else that a guest does changes it.
+ */
 #define STUB_PATH_ADDR (STUB_BASE + STUB_TEXT_SIZE)
+#define STUB_PATH_SIZE 4
 
 enum stub_op {
 	/* (plan*): first call after exec. 0 = load the plan, 1 = be init (pid 1). */

@@ -187,7 +187,7 @@ int fd_install_at(struct task *task, struct file *f, int fd, bool cloexec)
 	if ((uint32_t)fd == t->first_free)
 		t->first_free++;
 	set_entry(t, (uint32_t)fd, f, cloexec);
-	t->entries[fd].injected = injected;
+	t->entries[fd].injected = t->entries[fd].injected_stale = injected;
 	return fd;
 }
 

@@ -147,6 +147,7 @@ struct fd_entry {
 	bool cloexec;
 	bool injected_writable;
 	bool injected; /* a host descriptor of this number exists in the guest process (mmap) */
+	bool injected_stale; /* ... but of the file that was here before */
 };
 
 struct fdtable {

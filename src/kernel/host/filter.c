@@ -114,7 +114,8 @@ static void emit_check(struct program *p, enum syscall_check check)
 		emit_return(p, SECCOMP_RET_ALLOW);
 		return;
 	case CHECK_MMAP:
-		allow_values(p, 3, MAP_ANONYMOUS, anonymous, 1);
+		/* Not from the host's pool of huge pages, which is everybody's. */
+		allow_values(p, 3, MAP_ANONYMOUS | MAP_HUGETLB, anonymous, 1);
 		allow_from_stub(p);
 		break;
 	case CHECK_MADVISE:

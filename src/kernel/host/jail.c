@@ -159,6 +159,9 @@ static int copy_stub(int root, int stub_fd)
 	if (fstat(stub_fd, &st) < 0 || sendfile(x, stub_fd, NULL, (size_t)st.st_size) != st.st_size)
 		r = errno ? -errno : -EIO;
 	close(x);
+	/* The second name: see STUB_PATH_ADDR. */
+	if (r == 0 && linkat(root, "x", root, "y", 0) < 0)
+		r = -errno;
 	return r;
 }
 

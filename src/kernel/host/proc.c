@@ -4,7 +4,7 @@
  * Names are ours ("stat", "status", ...), never the guest's; still every open is confined with
  * openat2 so that no magic link can lead out of the proc mount.
  *
- * host-syscalls: openat2 openat fchmodat read write close getdents64
+ * host-syscalls: openat2 openat fchmodat read write close getdents64 readlinkat
  */
 #include "kernel/host/proc.h"
 
@@ -231,6 +231,17 @@ int host_proc_threads(int host_pid, int *tids, int max)
 	}
 	close(fd);
 	return count;
+}
+
+int host_proc_exe_end(int host_pid)
+{
+	char name[24], target[64];
+
+	if (proc_root < 0 || host_pid <= 0)
+		return -ENOENT;
+	memcpy(put_number(name, host_pid), "/exe", sizeof("/exe"));
+	ssize_t n = readlinkat(proc_root, name, target, sizeof(target));
+	return n < 0 ? -errno : n == 0 ? 0 : target[n - 1];
 }
 
 char host_proc_state(int host_tid)

@@ -39,7 +39,7 @@ static int check(const struct call *c, const struct file *f)
 
 	if (c->args[1] == 0 || (c->args[5] & (PAGE_SIZE - 1)))
 		return -EINVAL;
-	if (!shared && (flags & MAP_TYPE) != MAP_PRIVATE)
+	if ((!shared && (flags & MAP_TYPE) != MAP_PRIVATE) || (flags & MAP_HUGETLB))
 		return -EINVAL;
 	if (!file_readable(f))
 		return -EACCES;
@@ -71,7 +71,7 @@ long sys_mmap(struct call *c)
 	int host_fd, r;
 
 	if (flags & MAP_ANONYMOUS)
-		return -EINVAL; /* a combination the filter did not like */
+		return flags & MAP_HUGETLB ? -ENOMEM : -EINVAL; /* no huge page is free here, ever */
 	if (!f || (f->flags & O_PATH))
 		return -EBADF;
 	r = check(c, f);
@@ -81,7 +81,7 @@ long sys_mmap(struct call *c)
 		return map_zero(c);
 	shared = (flags & MAP_TYPE) != MAP_PRIVATE;
 	writable = shared && file_writable(f);
-	if (e->injected && (!writable || e->injected_writable))
+	if (e->injected && !e->injected_stale && (!writable || e->injected_writable))
 		return CALL_CONTINUE;
 	r = file_ops(f)->mmap(f, shared, writable, &host_fd);
 	if (r < 0)
@@ -90,6 +90,7 @@ long sys_mmap(struct call *c)
 	if (r < 0)
 		return r == -ENOENT ? CALL_DEFER : -ENOMEM;
 	e->injected = true;
+	e->injected_stale = false;
 	e->injected_writable = writable;
 	mmap_note(host_fd, f->path);
 	return CALL_CONTINUE;

@@ -152,6 +152,7 @@ static struct process *child_process(struct pending_clone *p, int host_pid, int 
 	child->ppid = parent->pid;
 	child->pgid = parent->pgid;
 	child->sid = parent->sid;
+	child->host_image = parent->host_image;
 	child->dumpable = parent->dumpable;
 	child->exit_signal = p->exit_signal;
 	child->exe = path_get(parent->exe);

@@ -6,15 +6,19 @@
  *
  *   1. prepare: the path is resolved in the sandbox's own file system, permissions and formats are
  *      checked, scripts are followed to their interpreter; refusals happen here with Linux's errno.
- *   2. the thread is made to repeat its call with the path register pointing to "/x", the stub:
+ *   2. the thread is made to repeat its call with the path register pointing to the stub's name:
  *      the only executable below the guests' host root. argv and envp are not ours to check, the
  *      host copies them.
  *   3. load: the stub, running as the new image, asks for its plan. This is the point of no
  *      return, where descriptors close, credentials change and sibling records go. It maps the
  *      segments from descriptors installed for it, and jumps.
  *
- * Between 2 and 3 other threads may run: only the thread that prepared can reach 3, because exec
- * ends the others; the record is the process's and a later exec replaces it.
+ * The host may refuse in 2 (bad argv, too long), and the guest then goes on in its old image with
+ * an exec prepared, perhaps of a set-user-id program. Any guest code can make the stub's call, so 3
+ * must know whether the image is new: the stub has two names, each exec takes the one that the
+ * process does not run, and the host's /proc/PID/exe tells which it runs now.
+ *
+ * Between 2 and 3 other threads may run; the record is the process's and a later exec replaces it.
  */
 #include "kernel/task/exec.h"
 
@@ -39,6 +43,7 @@
 #include "kernel/fs/file.h"
 #include "kernel/fs/vfs.h"
 #include "kernel/host/notify.h"
+#include "kernel/host/proc.h"
 #include "kernel/host/random.h"
 #include "kernel/mm/mmap.h"
 #include "kernel/mm/shm.h"
@@ -306,7 +311,8 @@ static long exec_call(struct call *c, int dirfd, int path_arg, int flags)
 	}
 	exec_abort(p);
 	p->exec = e;
-	const uint64_t args[6] = { STUB_PATH_ADDR, c->args[path_arg + 1], c->args[path_arg + 2],
+	uint64_t path = STUB_PATH_ADDR + (p->host_image ? 0 : STUB_PATH_SIZE);
+	const uint64_t args[6] = { path, c->args[path_arg + 1], c->args[path_arg + 2],
 				   c->args[3],	   c->args[4],		  c->args[5] };
 	return call_become(c, SYS_execve, args);
 }
@@ -434,6 +440,7 @@ static int commit(struct task *t, struct exec *e, const struct stub_plan *plan)
 	path_put(&p->exe);
 	p->exe = path_get(e->program->path);
 	p->did_exec = true;
+	p->host_image = !p->host_image;
 	p->dumpable = !e->secure;
 	p->aux[0] = plan->at_base;
 	p->aux[1] = plan->at_entry;
@@ -466,6 +473,12 @@ static long load(struct call *c, struct exec *e)
 	return r < 0 ? r : commit(c->task, e, &plan);
 }
 
+/* The host has executed what exec_call() asked for. */
+static bool is_new_image(const struct process *p)
+{
+	return host_proc_exe_end(p->host_pid) == (p->host_image ? 'x' : 'y');
+}
+
 long exec_load(struct call *c)
 {
 	struct process *p = c->task->proc;
@@ -474,6 +487,8 @@ long exec_load(struct call *c)
 
 	if (p->pid == 1 && !e)
 		return 1;
+	if (e && !is_new_image(p))
+		return -EPERM; /* an exec that failed, or is still under way in another thread */
 	if (e) {
 		r = load(c, e);
 		/* Stopped or about to die: a call that was interrupted is restarted, or never again. */

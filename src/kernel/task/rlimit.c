@@ -169,6 +169,8 @@ long sys_prlimit64(struct call *c)
 		return -ESRCH;
 	if (t->proc != c->task->proc && !may_set_limits_of(c->task->cred, t->cred))
 		return -EPERM;
+	if (c->args[2] && t->proc->pid == 1)
+		return -EPERM; /* pid 1 is the sandbox's machinery and stays able to work */
 	old = t->proc->rlimits[resource];
 	if (c->args[2]) {
 		long error = set_limit(c, t->proc, (int)resource, &new);

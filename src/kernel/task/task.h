@@ -96,6 +96,7 @@ struct process {
 	int pgid, sid; /* guest numbers, mirrored */
 	bool session_leader;
 	bool did_exec; /* since fork: setpgid by the parent is then EACCES */
+	bool host_image; /* which of the stub's two names it runs: see exec.c */
 	bool dumpable;
 	bool child_subreaper;
 	int pdeath_signal;
