@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -120,6 +121,30 @@ void probe_cgroup_cpu(struct probe_result *r)
 void probe_cgroup_pids(struct probe_result *r)
 {
 	probe_controller(r, CGROUP_PIDS);
+}
+
+/* Only hard limits count: the launcher lifts the soft ones. */
+void probe_resource_limits(struct probe_result *r)
+{
+	static const struct {
+		int which;
+		const char *name;
+		rlim_t need;
+	} needs[] = {
+		{ RLIMIT_AS, "address space", (rlim_t)128 << 30 },
+		{ RLIMIT_DATA, "data", (rlim_t)16 << 30 },
+		{ RLIMIT_FSIZE, "file size", (rlim_t)16 << 30 },
+		{ RLIMIT_NOFILE, "descriptors", 64 },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
+		struct rlimit l;
+		if (getrlimit(needs[i].which, &l) == 0 && l.rlim_max < needs[i].need) {
+			probe_found(r, FINDING_MISSING, "%s: at most %llu", needs[i].name,
+				    (unsigned long long)l.rlim_max);
+			return;
+		}
+	}
+	probe_found(r, FINDING_OK, "large enough");
 }
 
 /* Path of a program beside this one. */

@@ -49,5 +49,6 @@ void probe_landlock(struct probe_result *r);
 void probe_cgroup_memory(struct probe_result *r);
 void probe_cgroup_cpu(struct probe_result *r);
 void probe_cgroup_pids(struct probe_result *r);
+void probe_resource_limits(struct probe_result *r);
 void probe_programs(struct probe_result *r);
 void probe_sandbox(struct probe_result *r);

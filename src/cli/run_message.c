@@ -139,7 +139,7 @@ int run_spawn_send(struct channel *c, const struct run_options *o, const struct 
 		r = append(args, &s.args_size, env.items[i]);
 	struct wire_out out = { body, 0, sizeof(body), false };
 	wire_put_spawn(&out, &s);
-	if (r < 0 || out.failed)
+	if (r < 0 || out.failed || s.argc > WIRE_ARGS_MAX)
 		return error_set(err, E2BIG, "arguments of the program");
 	r = channel_send(c, WIRE_SPAWN, RUN_REQUEST_MAIN, body, out.length, fds, fds ? 3 : 0);
 	return r < 0 ? error_set(err, -r, "send the command to the kernel process") : 0;

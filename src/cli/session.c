@@ -230,7 +230,7 @@ static void on_channel(struct session *s)
 	struct error err;
 	if (r == -EPIPE || r == -ECONNRESET)
 		error_set(&err, 0, "the kernel process ended unexpectedly%s",
-			  s->ready ? "" : " while it started");
+			  s->ready ? "" : " while it started (see hotcell doctor)");
 	else
 		error_set(&err, -r, "control channel");
 	fail(s, &err);

@@ -22,8 +22,7 @@ static bool reopens_as_another(const struct stat *st)
 
 static bool passes_as_is(const struct stat *st)
 {
-	return S_ISREG(st->st_mode) || S_ISSOCK(st->st_mode) || S_ISDIR(st->st_mode) ||
-	       S_ISBLK(st->st_mode);
+	return S_ISREG(st->st_mode) || S_ISSOCK(st->st_mode) || S_ISBLK(st->st_mode);
 }
 
 /* A second open file for what `fd` refers to, non-blocking; -errno when that is not possible. */
@@ -65,6 +64,11 @@ static int open_one(struct streams *s, int index, struct error *err)
 	struct stat st;
 	if (fstat(index, &st) < 0)
 		return error_set(err, errno, "descriptor %d", index);
+	if (S_ISDIR(st.st_mode)) {
+		/* Nothing can be read from it or written to it: as good as nothing. */
+		s->pass[index] = open("/dev/null", O_RDWR | O_CLOEXEC);
+		return s->pass[index] < 0 ? error_set(err, errno, "open /dev/null") : 0;
+	}
 	int fd = passes_as_is(&st) ? fcntl(index, F_DUPFD_CLOEXEC, 3) : reopen(index, &st);
 	if (fd < 0)
 		return open_relay(s, index, err);

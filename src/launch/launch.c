@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,9 +24,6 @@
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |  \
 	 CLONE_NEWCGROUP)
-
-/* Who the sandbox is outside when root starts it: belongs to nobody, owns nothing. */
-#define DEFAULT_OUTSIDE_ID 1879048192u
 
 struct child_plan {
 	int kernel_fd, stub_fd, control_fd, go_fd;
@@ -39,6 +37,21 @@ static _Noreturn void child_fail(int go_fd, int step)
 	uint8_t code[2] = { (uint8_t)step, (uint8_t)errno };
 	(void)!write(go_fd, code, sizeof(code));
 	_exit(125);
+}
+
+/* What limits the caller's shell must not limit the kernel process: it reserves much address space
+ * and writes files for its guests, who have limits of their own. */
+static void lift_limits(void)
+{
+	static const int which[] = { RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE };
+
+	for (size_t i = 0; i < sizeof(which) / sizeof(which[0]); i++) {
+		struct rlimit l;
+		if (getrlimit(which[i], &l) == 0 && l.rlim_cur != l.rlim_max) {
+			l.rlim_cur = l.rlim_max;
+			setrlimit(which[i], &l);
+		}
+	}
 }
 
 static _Noreturn void run_child(const struct child_plan *p)
@@ -56,6 +69,7 @@ static _Noreturn void run_child(const struct child_plan *p)
 	if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
 		child_fail(p->go_fd, 2);
 	setsid();
+	lift_limits();
 	/* Descriptors 0 to 2 stay what they are only for a fault message of last resort; everything
 	 * else but channel and stub closes at execve. */
 	int control = fcntl(p->control_fd, F_DUPFD_CLOEXEC, 10);
@@ -109,8 +123,8 @@ static int write_map(pid_t pid, const char *file, const char *text)
 
 static int write_maps(pid_t pid, const struct launch_options *o, bool root, struct error *err)
 {
-	uint32_t uid = root ? (o->uid ? o->uid : DEFAULT_OUTSIDE_ID) : (uint32_t)geteuid();
-	uint32_t gid = root ? (o->gid ? o->gid : DEFAULT_OUTSIDE_ID) : (uint32_t)getegid();
+	uint32_t uid = root ? o->uid : (uint32_t)geteuid();
+	uint32_t gid = root ? o->gid : (uint32_t)getegid();
 	char line[64];
 	int r = 0;
 
@@ -144,7 +158,7 @@ static int release(int go_fd, struct error *err)
 
 static int explain_clone(int error, struct error *err)
 {
-	if (error == EPERM || error == ENOSPC || error == EINVAL)
+	if (error == EPERM || error == ENOSPC || error == EINVAL || error == ENOSYS)
 		return error_set(err, error,
 				 "create namespaces: this host or container does not allow "
 				 "unprivileged user namespaces; `hotcell doctor` tells what to change");
@@ -156,7 +170,8 @@ int launch(const struct launch_options *options, struct launched *ret, struct er
 	AUTO_CLOSE int kernel_fd = -EBADF;
 	AUTO_CLOSE int stub_fd = -EBADF;
 	int channel[2], go[2], pidfd = -1, r;
-	bool root = geteuid() == 0;
+	/* Root of a user namespace that has no other uid to offer is as good as any user. */
+	bool root = geteuid() == 0 && options->uid != 0;
 
 	r = open_program(options->kernel_path, "hotcell-kernel", &kernel_fd, err);
 	if (r == 0)

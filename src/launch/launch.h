@@ -20,7 +20,9 @@
 struct launch_options {
 	const char *kernel_path; /* hotcell-kernel; NULL = beside the running program */
 	const char *stub_path;	 /* hotcell-stub; NULL likewise */
-	uint32_t uid, gid;	 /* outside identity of the sandbox when the caller is root */
+	/* Outside identity of the sandbox when the caller is root (launch/identity.h); uid 0 = the
+	 * caller's own, as for any other caller. */
+	uint32_t uid, gid;
 	/* Called in the parent when the child exists but has not run yet: cgroup placement and the
 	 * like. 0 or a negative errno with *err set, which aborts the launch. */
 	int (*placed)(pid_t pid, void *ctx, struct error *err);

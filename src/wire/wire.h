@@ -117,7 +117,7 @@ enum wire_spawn_flags {
 	WIRE_SPAWN_MAIN = 2, /* SIGNALs without a request go here; its end ends the sandbox */
 };
 
-#define WIRE_ARGS_MAX 65536
+#define WIRE_ARGS_MAX (1u << 20)
 
 struct wire_spawn {
 	uint32_t flags;

@@ -313,6 +313,53 @@ def test_disk_pids_files():
     check(b"Too many open files" in done.stderr, done.stderr)
 
 
+# ---- odd surroundings ----
+
+def shell(script):
+    return subprocess.run(["sh", "-c", script.replace("HOTCELL", HOTCELL + " run -q --")],
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=25)
+
+
+def test_soft_limits_of_the_callers_shell_do_not_matter():
+    done = shell("ulimit -S -v 200000; ulimit -S -f 1; ulimit -S -n 32; "
+                 "HOTCELL sh -c 'head -c 100000 /dev/zero >/tmp/x; stat -c %s /tmp/x'")
+    check_equal((done.returncode, done.stdout, done.stderr), (0, b"100000\n", b""))
+
+
+def test_many_and_long_arguments():
+    done = hotcell("-q", "--", "sh", "-c", "echo $# ${#1}", "sh", *["x" * 100000] * 15)
+    check_equal(done.stdout, b"15 100000\n")
+    done = hotcell("-q", "--", "sh", "-c", "echo $#", "sh", *["x"] * 100000)
+    check_equal(done.stdout, b"100000\n")
+
+
+def test_current_directory_is_gone_or_the_root():
+    with Folder() as folder:
+        os.mkdir(f"{folder}/gone")
+        done = shell(f"cd {folder}/gone; rmdir {folder}/gone; HOTCELL sh -c 'pwd; ls -A'")
+        check_equal((done.returncode, done.stdout), (0, b"/work\n"))
+    check_equal(shell("cd /; HOTCELL sh -c 'pwd; ls -A'").stdout, b"/work\n")
+
+
+def test_root_of_a_user_namespace():
+    done = shell("unshare -r true && cd /usr && exec unshare -r HOTCELL id -u")
+    if b"unshare" in done.stderr:
+        raise Skip("no user namespaces for this user")
+    check_equal((done.returncode, done.stdout), (0, b"1000\n"), done.stderr)
+
+
+def test_a_sandbox_in_a_sandbox_says_what_is_missing():
+    done = hotcell("-q", "--ro", f"{os.path.dirname(HOTCELL)}:/b", "--", "/b/hotcell", "run", "true")
+    check_equal(done.returncode, 125)
+    check(b"user namespaces" in done.stderr, done.stderr)
+
+
+def test_many_at_once():
+    children = [subprocess.Popen([HOTCELL, "run", "-q", "--", "sh", "-c", f"sleep 0.2; exit {i}"],
+                                 stdin=subprocess.DEVNULL) for i in range(20)]
+    check_equal([child.wait(25) for child in children], list(range(20)))
+
+
 # ---- signals ----
 
 def start(*command, options=()):
