@@ -177,17 +177,6 @@ int cgroup_clone_fd(const struct cgroup *cg)
 	return -EBADF;
 }
 
-int cgroup_place(const struct cgroup *cg, pid_t pid, struct error *err)
-{
-	int fd = cgroup_clone_fd(cg);
-	char text[32];
-	if (fd < 0)
-		return 0;
-	snprintf(text, sizeof(text), "%d", (int)pid);
-	int r = io_write_file(fd, "cgroup.procs", text);
-	return r < 0 ? error_set(err, -r, "move process into control group %s", cg->name) : 0;
-}
-
 void cgroup_read(const struct cgroup *cg, struct cgroup_usage *ret)
 {
 	memset(ret, 0, sizeof(*ret));

@@ -81,8 +81,6 @@ int cgroup_create(struct cgroup *cg, const struct cgroup_host *host, uint32_t wa
 int cgroup_enter(const struct cgroup *cg, struct error *err);
 void cgroup_leave(const struct cgroup *cg);
 int cgroup_clone_fd(const struct cgroup *cg);
-/* The slow way for where CLONE_INTO_CGROUP cannot be had: version 2 members only. */
-int cgroup_place(const struct cgroup *cg, pid_t pid, struct error *err);
 
 struct cgroup_usage {
 	bool has_memory, has_cpu;

@@ -16,10 +16,8 @@
 #define SYS_CLOSE 3
 #define SYS_MMAP 9
 #define SYS_MPROTECT 10
-#define SYS_MUNMAP 11
 #define SYS_CLONE 56
 #define SYS_EXECVE 59
-#define SYS_EXIT 60
 #define SYS_WAIT4 61
 #define SYS_SETSID 112
 #define SYS_EXIT_GROUP 231

@@ -58,8 +58,6 @@ static void pump_input(struct terminal *t)
 	}
 }
 
-/* Table entry for WAITER_CONTROL: the terminal has output, or room for input. */
-bool control_waiter_wake(struct waiter *w, uint32_t events);
 bool control_waiter_wake(struct waiter *w, uint32_t events)
 {
 	struct terminal *t = w->owner;

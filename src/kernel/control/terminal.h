@@ -4,11 +4,16 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/core/wait.h"
 #include "kernel/fs/tty/tty.h"
 
 struct terminal;
+
+/* Table entry for WAITER_CONTROL: the terminal has output, or room for input. */
+bool control_waiter_wake(struct waiter *w, uint32_t events);
 
 struct terminal *terminal_new(uint32_t request, uint16_t rows, uint16_t cols); /* NULL = -ENOMEM */
 void terminal_free(struct terminal *t); /* hangs up; NULL is fine */

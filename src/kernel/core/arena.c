@@ -293,11 +293,6 @@ uint64_t arena_used(void)
 	return arena->used;
 }
 
-uint64_t arena_limit(void)
-{
-	return arena->limit;
-}
-
 void *arena_root(enum arena_root id, size_t size)
 {
 	if (!arena->roots[id])

@@ -30,15 +30,13 @@ int arena_init(uint64_t limit);
 void *arena_pages(size_t count);
 void arena_pages_free(void *pages, size_t count);
 
-uint64_t arena_used(void);  /* bytes handed out, in pages */
-uint64_t arena_limit(void); /* bytes */
+uint64_t arena_used(void); /* bytes handed out, in pages */
 
 /*
  * Module roots: a module keeps all its state in one struct found through its root id, so that a
  * restored arena finds it again. Created zeroed at first use; NULL only when the arena is full.
  */
 enum arena_root {
-	ROOT_SLAB,
 	ROOT_CLOCK,
 	ROOT_TIMER,
 	ROOT_CALL,
@@ -46,8 +44,6 @@ enum arena_root {
 	ROOT_VFS,
 	ROOT_TREEFS,
 	ROOT_HOSTREF,
-	ROOT_PIPE,
-	ROOT_PROCFS,
 	ROOT_TTY,
 	ROOT_UNIX,
 	ROOT_INET,
@@ -56,12 +52,9 @@ enum arena_root {
 	ROOT_LOCKS,
 	ROOT_INOTIFY,
 	ROOT_EPOLL,
-	ROOT_MM,
 	ROOT_LIMITS,
 	ROOT_CONTROL,
 	ROOT_DEVFS,
-	ROOT_SYSFS,
-	ROOT_TIMERFD,
 	ROOT_SIGNALFD,
 	ROOT_SYSV,
 	ROOT_RING,

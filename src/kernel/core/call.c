@@ -84,7 +84,7 @@ void call_drop_waiters(struct call *c)
 	c->waiter_count = 0;
 }
 
-int call_set_deadline(struct call *c, uint64_t deadline)
+static int call_set_deadline(struct call *c, uint64_t deadline)
 {
 	if (c->deadline)
 		return 0;

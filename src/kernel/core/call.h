@@ -98,7 +98,6 @@ long call_block(struct call *c, struct waitq *wq);
  * when it passes the handler is run again with c->timed_out set. 0 or -ENOMEM.
  */
 int call_set_timeout(struct call *c, uint64_t timeout_ns);
-int call_set_deadline(struct call *c, uint64_t deadline_mono_ns);
 
 /*
  * Answers now. True: the guest thread has (or will surely get) the result. False: it was

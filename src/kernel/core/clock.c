@@ -55,8 +55,3 @@ uint64_t clock_mono_from_guest(uint64_t guest_ns)
 {
 	return guest_ns > state->base ? guest_ns - state->base : 0;
 }
-
-uint64_t clock_mono_to_guest(uint64_t mono_ns)
-{
-	return mono_ns + state->base;
-}

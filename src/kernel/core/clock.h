@@ -19,9 +19,8 @@ int64_t clock_real(void);
 /* CLOCK_BOOTTIME of the sandbox: time since the sandbox started, for uptime and process times. */
 uint64_t clock_boot(void);
 
-/* Guests read the host's monotonic clock through the vdso; these convert at the boundary. */
+/* Guests read the host's monotonic clock through the vdso: their times are converted here. */
 uint64_t clock_mono_from_guest(uint64_t guest_ns);
-uint64_t clock_mono_to_guest(uint64_t mono_ns);
 
 /* Called by the event loop once per turn. */
 void clock_tick(void);

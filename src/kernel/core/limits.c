@@ -21,19 +21,16 @@ struct limits {
 	} rows[LIMIT_MAX];
 };
 
-static const struct {
-	const char *name;
-	uint64_t value;
-} defaults[LIMIT_MAX] = {
-	[LIMIT_MEMORY] = { "--memory", GIB(1) },
-	[LIMIT_PIDS] = { "--pids", 1024 },
-	[LIMIT_DISK_BYTES] = { "--disk", GIB(4) },
-	[LIMIT_DISK_INODES] = { "--inodes", 500000 },
-	[LIMIT_FILES] = { "--files", 65536 },
-	[LIMIT_BUFFER_BYTES] = { "--buffers", MIB(64) },
-	[LIMIT_CPU_MILLI] = { "--cpus", LIMIT_NONE },
-	[LIMIT_LIFETIME_MS] = { "--lifetime", LIMIT_NONE },
-	[LIMIT_ARENA_BYTES] = { "--kernel-memory", GIB(1) },
+static const uint64_t defaults[LIMIT_MAX] = {
+	[LIMIT_MEMORY] = GIB(1),
+	[LIMIT_PIDS] = 1024,
+	[LIMIT_DISK_BYTES] = GIB(4),
+	[LIMIT_DISK_INODES] = 500000,
+	[LIMIT_FILES] = 65536,
+	[LIMIT_BUFFER_BYTES] = MIB(64),
+	[LIMIT_CPU_MILLI] = LIMIT_NONE,
+	[LIMIT_LIFETIME_MS] = LIMIT_NONE,
+	[LIMIT_ARENA_BYTES] = GIB(1),
 };
 
 static struct limits *limits;
@@ -46,7 +43,7 @@ int limits_init(void)
 	if (limits->ready)
 		return 0;
 	for (unsigned i = 0; i < LIMIT_MAX; i++)
-		limits->rows[i].value = defaults[i].value;
+		limits->rows[i].value = defaults[i];
 	limits->ready = true;
 	return 0;
 }
@@ -95,9 +92,4 @@ void limit_set_used(enum limit l, uint64_t used)
 	limits->rows[l].used = used;
 	if (used > limits->rows[l].peak)
 		limits->rows[l].peak = used;
-}
-
-const char *limit_name(enum limit l)
-{
-	return defaults[l].name;
 }

@@ -34,4 +34,3 @@ uint64_t limit_value(enum limit l);
 void limit_set(enum limit l, uint64_t value);
 /* For what is measured, not charged (memory, CPU): replaces the used amount. */
 void limit_set_used(enum limit l, uint64_t used);
-const char *limit_name(enum limit l); /* "--memory" and so on */

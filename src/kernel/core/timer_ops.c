@@ -1,19 +1,13 @@
-/*
- * What happens when a timer fires, by kind. The functions are weak so that a unit test can link
- * the timers without the whole kernel; an absent one is skipped.
- */
+/* What happens when a timer fires, by kind. */
 #include <stddef.h>
 
+#include "kernel/core/call_internal.h"
 #include "kernel/core/timer.h"
-
-#define TIMER_FN(fn) void fn(struct timer *t) __attribute__((weak))
-
-TIMER_FN(call_timer_fired);
-TIMER_FN(timerfd_timer_fired);
-TIMER_FN(signalfd_timer_fired);
-TIMER_FN(tty_timer_fired);
-TIMER_FN(inet_timer_fired);
-TIMER_FN(sandbox_timer_fired);
+#include "kernel/fs/signalfd/signalfd.h"
+#include "kernel/fs/timerfd/timerfd.h"
+#include "kernel/fs/tty/tty.h"
+#include "kernel/net/inet/inet.h"
+#include "kernel/task/meter.h"
 
 const timer_fn timer_ops[TIMER_OP_MAX] = {
 	[TIMER_NONE] = NULL,

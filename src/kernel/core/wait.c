@@ -17,11 +17,9 @@
  */
 #include "kernel/core/wait.h"
 
+#include "kernel/control/terminal.h"
 #include "kernel/core/call.h"
-
-/* Weak: a kind whose module is not linked (unit tests) simply has no listeners. */
-bool epoll_item_wake(struct waiter *w, uint32_t events) __attribute__((weak));
-bool control_waiter_wake(struct waiter *w, uint32_t events) __attribute__((weak));
+#include "kernel/fs/epoll/epoll.h"
 
 static bool call_waiter_wake(struct waiter *w, uint32_t events)
 {

@@ -8,7 +8,6 @@
  * States of a dentry:
  *   referenced   refs > 0. May still sit on the LRU list from before; the evictor takes it off.
  *   cached       refs == 0, hashed, on the LRU list. Positive or negative.
- *   pinned       refs == 0, hashed, kept: the file system's own content (also whiteouts).
  *   unlinked     out of the hash and of its parent's list, freed with its last reference.
  *
  * Every dentry holds a reference on its parent until it is freed, so a cached child keeps the whole
@@ -122,7 +121,8 @@ static void unhash(struct dentry *d)
 	vfs->hashed_count--;
 }
 
-void dentry_hash(struct dentry *d)
+/* Makes it findable by its present parent and name. */
+static void hash_again(struct dentry *d)
 {
 	if (!list_linked(&d->hash_link))
 		hash_add(d, hash_name(d->parent, (struct qstr){ d->name, d->name_length }));
@@ -164,8 +164,6 @@ static struct dentry *dentry_free(struct dentry *d)
 void dentry_put(struct dentry *d)
 {
 	while (d && --d->refs == 0) {
-		if (d->pinned)
-			return;
 		if (list_linked(&d->hash_link) && !d->parent->inode->sb->no_dcache) {
 			d->referenced = true;
 			if (!list_linked(&d->lru_link)) {
@@ -187,7 +185,7 @@ uint32_t dentry_shrink(uint32_t count)
 			break;
 		struct dentry *d = list_first(&vfs->lru, struct dentry, lru_link);
 		lru_del(d);
-		if (d->refs > 0 || d->pinned)
+		if (d->refs > 0)
 			continue;
 		/* A watched inode stays: inotify knows it by its address. */
 		if (d->inode && !list_empty(&d->inode->watches))
@@ -245,7 +243,6 @@ struct dentry *dentry_new_root(struct superblock *sb, struct inode *inode)
 		return NULL;
 	d->parent = d;
 	d->inode = inode_get(inode);
-	d->pinned = true;
 	sb->root = d;
 	return d;
 }
@@ -271,8 +268,6 @@ void dentry_remove(struct dentry *d)
 	unhash(d);
 	lru_del(d);
 	list_del(&d->sibling);
-	d->pinned = false;
-	d->whiteout = false;
 	d->unlinked = true;
 	/* With no reference there is no later put that would free it. */
 	if (d->refs == 0)
@@ -292,7 +287,7 @@ int dentry_move(struct dentry *d, struct dentry *new_parent, struct qstr name)
 	struct dentry *old_parent = d->parent;
 	d->parent = dentry_get(new_parent);
 	list_add_tail(&new_parent->children, &d->sibling);
-	dentry_hash(d);
+	hash_again(d);
 	dentry_put(old_parent);
 	return 0;
 }
@@ -314,8 +309,8 @@ void dentry_exchange(struct dentry *a, struct dentry *b)
 	list_del(&b->sibling);
 	list_add_tail(&a->parent->children, &a->sibling);
 	list_add_tail(&b->parent->children, &b->sibling);
-	dentry_hash(a);
-	dentry_hash(b);
+	hash_again(a);
+	hash_again(b);
 }
 
 bool dentry_is_below(const struct dentry *d, const struct dentry *ancestor)

@@ -59,7 +59,6 @@ struct file {
 	uint32_t opener_uid; /* fsuid of who opened it: linkat(AT_EMPTY_PATH) */
 	int owner_pid;	 /* F_SETOWN */
 	int owner_signal;
-	void *flock_state; /* fs/locks.c */
 	void *epoll_items; /* epoll/: items that watch this file */
 	struct dir_snapshot *dir; /* FOPS_DIR: snapshot of the entries */
 };
@@ -183,7 +182,3 @@ long call_block_file(struct call *c, struct file *f, struct waitq *wq);
 
 /* The usual end of a call that makes a descriptor: installs or drops `f`. f == NULL: -ENOMEM. */
 long fd_return(struct call *c, struct file *f, bool cloexec);
-
-/* ---- shared call bodies (fs/rw.c): blocking, O_NONBLOCK, commit after send, partial progress ---- */
-long file_read_call(struct call *c, struct file *f, struct uio *u, uint64_t *pos);
-long file_write_call(struct call *c, struct file *f, struct uio *u, uint64_t *pos);

@@ -40,7 +40,6 @@ struct superblock *superblock_new(enum fs_type type, uint64_t magic)
 	struct superblock *sb = knew(struct superblock);
 	if (!sb)
 		return NULL;
-	sb->refs = 1;
 	sb->fs_type = (uint8_t)type;
 	sb->dev = vfs->next_dev++;
 	sb->magic = magic;

@@ -34,7 +34,7 @@ struct memfd_state {
 	struct mount *mnt;
 };
 
-struct mount *memfd_mount(void)
+static struct mount *memfd_mount(void)
 {
 	static const struct tree_options o = { .magic = TMPFS_MAGIC_NUMBER, .root_mode = 0700 };
 	struct memfd_state *state = arena_root(ROOT_TREEFS, sizeof(*state));

@@ -8,5 +8,3 @@ struct mount;
 
 /* F_ADD_SEALS, F_GET_SEALS for any file: -EINVAL where Linux says so. */
 long memfd_fcntl(struct file *f, unsigned cmd, uint64_t arg);
-/* The internal tree mount that unnamed files belong to (also System V shared memory); NULL = -ENOMEM. */
-struct mount *memfd_mount(void);

@@ -41,7 +41,6 @@ struct mount *mount_internal(struct superblock *sb, unsigned long flags)
 	if (!m)
 		return NULL;
 	list_init(&m->link);
-	m->refs = 1;
 	m->id = vfs->next_mount_id++;
 	m->flags = flags;
 	m->sb = sb;

@@ -20,9 +20,9 @@
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/arena.h"
 #include "kernel/fs/dev/dev.h"
+#include "kernel/fs/file.h"
 #include "kernel/fs/namei.h"
 #include "kernel/fs/notify.h"
-#include "kernel/fs/open.h"
 #include "kernel/fs/pipe/pipe.h"
 #include "kernel/task/task.h"
 
@@ -206,16 +206,6 @@ static int open_opath(struct opening *o, struct path p, struct file **ret)
 		return -ENFILE;
 	(*ret)->opener_uid = o->task ? o->task->cred->fsuid : 0;
 	return 0;
-}
-
-int file_open_path(struct call *c, struct task *t, struct path path, uint32_t flags,
-		   struct file **ret)
-{
-	struct opening o = { .call = c, .task = t, .flags = flags };
-	if (flags & O_PATH)
-		return open_opath(&o, path, ret);
-	int r = open_check(&o, path);
-	return r < 0 ? r : open_file(&o, path, ret);
 }
 
 static int open_tmpfile(struct opening *o, int dirfd, const char *name, struct file **ret)

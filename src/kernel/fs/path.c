@@ -33,10 +33,8 @@ static char user_names[2][PATH_MAX_BYTES];
 
 struct path path_get(struct path p)
 {
-	if (p.dentry) {
-		p.mnt->refs++;
-		p.dentry->refs++;
-	}
+	if (p.dentry)
+		dentry_get(p.dentry); /* mounts live as long as the sandbox */
 	return p;
 }
 
@@ -44,7 +42,6 @@ void path_put(struct path *p)
 {
 	if (!p->dentry)
 		return;
-	p->mnt->refs--; /* mounts live as long as the sandbox */
 	dentry_put(p->dentry);
 	*p = (struct path){ 0 };
 }

@@ -107,7 +107,7 @@ static long wait_ready(struct call *c, struct file *f, bool for_write)
 	return call_block_file(c, f, ops->waitq(f, for_write));
 }
 
-long file_read_call(struct call *c, struct file *f, struct uio *u, uint64_t *pos)
+static long file_read_call(struct call *c, struct file *f, struct uio *u, uint64_t *pos)
 {
 	const struct file_ops *ops = file_ops(f);
 	if (!file_readable(f))
@@ -179,7 +179,7 @@ static long write_file(struct call *c, struct file *f, struct uio *u, uint64_t *
 	return n;
 }
 
-long file_write_call(struct call *c, struct file *f, struct uio *u, uint64_t *pos)
+static long file_write_call(struct call *c, struct file *f, struct uio *u, uint64_t *pos)
 {
 	if (!file_writable(f))
 		return -EBADF;

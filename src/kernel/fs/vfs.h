@@ -42,7 +42,6 @@ enum inode_ops_id {
 };
 
 struct superblock {
-	uint32_t refs;
 	uint8_t fs_type; /* enum fs_type */
 	bool no_dcache;	 /* dentries are looked up afresh each time (proc, host) */
 	bool read_only;
@@ -53,10 +52,9 @@ struct superblock {
 	struct dentry *root;
 };
 
-/* Mount flags: MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC of sys/mount.h. */
+/* Lives as long as the sandbox. Flags: MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC of sys/mount.h. */
 struct mount {
 	struct list link; /* all mounts, in mount order */
-	uint32_t refs;
 	int id;
 	unsigned long flags;
 	struct superblock *sb;
@@ -75,8 +73,6 @@ struct dentry {
 	uint32_t refs;
 	uint16_t mount_count;	/* something is mounted here */
 	bool unlinked;		/* removed from its directory but still referenced */
-	bool pinned;		/* tree file system: this dentry is the file system's content */
-	bool whiteout;		/* negative, hides a lower name */
 	bool referenced;	/* used since the evictor last looked */
 	uint8_t name_length;
 	uint32_t hash;
@@ -87,7 +83,6 @@ struct inode {
 	struct list list_link;
 	uint32_t refs;
 	uint8_t ops;	      /* enum inode_ops_id */
-	uint8_t append_flags; /* reserved: chattr */
 	bool linkable;	      /* O_TMPFILE: linkat() may give it a first name */
 	uint32_t mode;	      /* type and permission bits */
 	uint32_t uid, gid;
@@ -189,18 +184,13 @@ void inode_stat(const struct inode *inode, struct kstat *st); /* plain copy of t
 
 /*
  * Dentries and who changes them. A hashed dentry is found by dentry_lookup(); it stays in the cache
- * at zero references until it is evicted, unless it is `pinned`. `pinned` is a plain flag of the
- * file system ("this dentry is content"), not a reference: set it when the entry is made, it goes
- * when the VFS removes the dentry. A pinned dentry holds its parents, as every child does.
+ * at zero references until it is evicted. It is never a file system's content: that is asked again.
  *
  * Operations that make an entry (mknod, symlink, link) get a hashed negative `child` and call
  * dentry_instantiate(child, inode), which takes its own reference on the inode.
  * After a successful unlink the VFS calls dentry_remove(child); after a successful rename it calls
  * dentry_remove(new_child) for a replaced or negative target and dentry_move() or
- * dentry_exchange(). A file system that has to leave a whiteout behind makes a new dentry of the
- * same name in its unlink/rename operation: dentry_new(parent, name, NULL), pinned and whiteout
- * set, dentry_hash(). The negative `child` of mknod, symlink, link and rename may be a whiteout: the
- * file system clears child->whiteout itself (and remembers that a new directory is opaque).
+ * dentry_exchange().
  */
 struct dentry *dentry_get(struct dentry *d);
 void dentry_put(struct dentry *d); /* NULL is fine */
@@ -209,11 +199,10 @@ void dentry_put(struct dentry *d); /* NULL is fine */
 struct dentry *dentry_new(struct dentry *parent, struct qstr name, struct inode *inode);
 /* The root of a superblock: parent is itself, name "/"; sets sb->root. Keeps one reference. */
 struct dentry *dentry_new_root(struct superblock *sb, struct inode *inode);
-void dentry_hash(struct dentry *d);	/* makes it findable */
 /* The hashed dentry of that name without asking the file system; no reference taken, NULL = absent. */
 struct dentry *dentry_find(struct dentry *parent, struct qstr name);
 void dentry_instantiate(struct dentry *d, struct inode *inode);
-/* Takes it out of its directory: unhashed, unpinned, `unlinked`; freed with its last reference. */
+/* Takes it out of its directory: unhashed, `unlinked`; freed with its last reference. */
 void dentry_remove(struct dentry *d);
 /* Gives `d` a new parent and name. -ENOMEM: nothing changed. */
 int dentry_move(struct dentry *d, struct dentry *new_parent, struct qstr name);
@@ -234,12 +223,10 @@ struct path root_path(void); /* of the sandbox, no reference taken */
 /* Makes an internal, unhashed dentry for an anonymous object: names like "pipe:[12]". */
 struct dentry *dentry_anon(struct inode *inode, const char *name);
 struct mount *mount_anon(enum fs_type type); /* internal mount for pipefs, sockfs, anon_inodefs */
-/* A mount of `sb` that is on no list (memfd, shm). One reference. NULL on ENOMEM. */
+/* A mount of `sb` that is on no list (memfd, shm). NULL on ENOMEM. */
 struct mount *mount_internal(struct superblock *sb, unsigned long flags);
 
 /* ---- bodies of the calls, for setup code and tests; task NULL = the kernel itself ---- */
 /* Makes a node of any type but a symlink; mode has S_IFMT. *ret (may be NULL) with references. */
 int vfs_create(struct task *t, struct path dir, struct qstr name, uint32_t mode, struct path *ret);
 int vfs_stat(struct task *t, struct path p, struct kstat *st);
-
-/* Builds the whole file system of a sandbox: see fs/setup.c. */

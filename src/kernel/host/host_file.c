@@ -239,15 +239,6 @@ int host_stat_at(struct host_ref *dir, const char *name, struct stat *ret)
 	return fd < 0 ? fd : result(fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW));
 }
 
-ssize_t host_readlink_at(struct host_ref *dir, const char *name, char *dst, size_t capacity)
-{
-	int fd = fd_and_name(dir, name);
-	if (fd < 0)
-		return fd;
-	ssize_t n = readlinkat(fd, name, dst, capacity);
-	return n < 0 ? -errno : n;
-}
-
 ssize_t host_readlink(struct host_ref *link, char *dst, size_t capacity)
 {
 	int fd = host_ref_open_path(link);

@@ -34,7 +34,6 @@ typedef bool (*host_emit_fn)(void *ctx, const char *name, size_t length, uint64_
 int host_readdir(struct host_ref *dir, host_emit_fn emit, void *ctx);
 
 int host_stat_at(struct host_ref *dir, const char *name, struct stat *ret);
-ssize_t host_readlink_at(struct host_ref *dir, const char *name, char *dst, size_t capacity);
 /* The target of a link known by its own reference. */
 ssize_t host_readlink(struct host_ref *link, char *dst, size_t capacity);
 int host_mkdir_at(struct host_ref *dir, const char *name, uint32_t mode);

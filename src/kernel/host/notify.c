@@ -22,11 +22,6 @@ int host_notify_init(int fd, bool *ret_sync)
 	return 0;
 }
 
-int host_notify_fd(void)
-{
-	return listener;
-}
-
 int host_notify_receive(struct notification *ret)
 {
 	struct seccomp_notif n;

@@ -14,7 +14,6 @@ struct notification {
 
 /* Adopts the listener descriptor and asks for synchronous wake-ups; *ret_sync tells if it got them. */
 int host_notify_init(int fd, bool *ret_sync);
-int host_notify_fd(void);
 /* 1 = one received, 0 = none (the thread went away), -errno. Call when the descriptor is readable. */
 int host_notify_receive(struct notification *ret);
 /* Answers. 0, or -ENOENT when the thread no longer waits. */

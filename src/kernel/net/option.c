@@ -161,7 +161,8 @@ static int set_flag(struct socket *s, int opt, uint32_t bit, int v)
 	return 0;
 }
 
-int socket_setsockopt(struct call *c, struct socket *s, int opt, const void *value, size_t size)
+static int socket_setsockopt(struct call *c, struct socket *s, int opt, const void *value,
+			     size_t size)
 {
 	int v;
 
@@ -218,7 +219,7 @@ int socket_setsockopt(struct call *c, struct socket *s, int opt, const void *val
 	}
 }
 
-int socket_getsockopt(struct call *c, struct socket *s, int opt, void *value, size_t *size)
+static int socket_getsockopt(struct call *c, struct socket *s, int opt, void *value, size_t *size)
 {
 	uint32_t bit = flag_of(opt);
 

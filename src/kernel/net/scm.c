@@ -64,16 +64,6 @@ static struct scm_fds *fds_new(uint32_t count)
 	return fds;
 }
 
-struct scm_fds *scm_fds_copy(const struct scm_fds *fds)
-{
-	struct scm_fds *copy = fds_new(fds->count);
-	if (!copy)
-		return NULL;
-	for (uint32_t i = 0; i < fds->count; i++)
-		copy->files[i] = file_get(fds->files[i]);
-	return copy;
-}
-
 void scm_fds_free(struct scm_fds *fds)
 {
 	struct scm_state *st = state();
@@ -115,7 +105,7 @@ void scm_fds_dequeued(struct scm_fds *fds)
 		unix_gc_in_flight(fds->files[i], -1);
 }
 
-bool scm_may_send(struct task *t, uint32_t count)
+static bool scm_may_send(struct task *t, uint32_t count)
 {
 	if (cred_capable(t->cred, CAP_SYS_RESOURCE) || cred_capable(t->cred, CAP_SYS_ADMIN))
 		return true;

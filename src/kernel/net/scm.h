@@ -46,16 +46,12 @@ int scm_parse(struct socket *s, struct msg *m, struct uaddr control, uint64_t si
 /* Drops what the message still owns. */
 void scm_drop(struct scm *scm);
 struct scm_cred scm_cred_of(struct task *t);
-/* A second set of references to the same files. NULL on ENOMEM. */
-struct scm_fds *scm_fds_copy(const struct scm_fds *fds);
 /* Puts the files, now or, if that is already going on further up the stack, soon: no recursion. */
 void scm_fds_free(struct scm_fds *fds);
 bool scm_draining(void); /* within scm_fds_free() */
 /* Marks the files as sitting in a socket queue (counts, and knows sockets for the collector). */
 void scm_fds_enqueued(struct scm_fds *fds);
 void scm_fds_dequeued(struct scm_fds *fds);
-/* May `t` have `count` more files in flight? */
-bool scm_may_send(struct task *t, uint32_t count);
 
 /* Where ancillary data goes. */
 struct cmsg_out {

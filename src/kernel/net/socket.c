@@ -112,7 +112,7 @@ out:
 	return f;
 }
 
-struct socket *socket_of(struct file *f)
+static struct socket *socket_of(struct file *f)
 {
 	bool is_socket = f->ops == FOPS_UNIX || f->ops == FOPS_INET || f->ops == FOPS_NETLINK;
 	return is_socket ? f->priv : NULL;

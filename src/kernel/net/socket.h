@@ -146,8 +146,6 @@ void socket_put(struct socket *s);
 /* An open file around `s`; takes over the caller's reference. NULL: out of memory, `s` is put. */
 struct file *socket_file(struct socket *s, struct task *t, uint32_t flags);
 
-/* The socket behind a file; NULL when it is none. */
-struct socket *socket_of(struct file *f);
 /* First run and retries of a call: -EBADF, -ENOTSOCK. No references taken. */
 int socket_from_call(struct call *c, int fd, struct file **ret_file, struct socket **ret);
 
@@ -169,8 +167,6 @@ long socket_wait(struct call *c, struct file *f, struct socket *s, uint64_t time
 void socket_put_stamp(struct socket *s, struct cmsg_out *out, int64_t stamp);
 
 /* ---- parts of the generic layer (own files) ---- */
-int socket_setsockopt(struct call *c, struct socket *s, int opt, const void *value, size_t size);
-int socket_getsockopt(struct call *c, struct socket *s, int opt, void *value, size_t *size);
 /* SIOCGIF*: interface configuration, for every family. -ENOTTY when it is not one of them. */
 long socket_if_ioctl(struct call *c, uint32_t cmd, uint64_t arg);
 

@@ -80,7 +80,7 @@ void zombie_add(struct process *p)
 	family->count++;
 }
 
-struct process *zombie_find(int guest_pid)
+static struct process *zombie_find(int guest_pid)
 {
 	struct process *p;
 

@@ -10,7 +10,6 @@
 void process_note_end(struct process *p);
 /* The process is dead; it is kept as long as the host has a zombie. Takes its own reference. */
 void zombie_add(struct process *p);
-struct process *zombie_find(int guest_pid); /* NULL = absent */
 /* All zombies that are still there; linked through struct process.all_link. */
 struct list *zombie_list(void);
 

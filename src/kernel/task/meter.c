@@ -84,8 +84,6 @@ static void enforce(uint64_t limit)
 	sandbox_end(SANDBOX_LIMIT, reason);
 }
 
-/* Table entry for TIMER_SANDBOX. */
-void sandbox_timer_fired(struct timer *t);
 void sandbox_timer_fired(struct timer *t)
 {
 	uint64_t began = clock_mono();

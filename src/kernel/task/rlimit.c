@@ -91,13 +91,6 @@ static void apply(const struct process *p, int resource)
 	host_set_soft_limit(p->host_pid, resource, l->rlim_cur);
 }
 
-void rlimits_apply(const struct process *p)
-{
-	for (int i = 0; i < RLIM_NLIMITS; i++)
-		if (enforced_by_host(i))
-			apply(p, i);
-}
-
 static long check_new(const struct cred *cred, const struct rlimit *old, int resource,
 		      struct rlimit *new)
 {

@@ -9,9 +9,6 @@ struct process;
 /* The limits of the first process of a sandbox: Linux's defaults, RLIM_NLIMITS entries. */
 void rlimits_init(struct rlimit *dst);
 
-/* Gives the soft limits that the host enforces to the host process (after fork they inherit). */
-void rlimits_apply(const struct process *p);
-
 /* /proc/PID/limits, in order of the resource numbers. */
 struct rlimit_name {
 	const char *name, *unit;

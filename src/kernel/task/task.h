@@ -101,7 +101,6 @@ struct process {
 	bool child_subreaper;
 	int pdeath_signal;
 	int exit_signal;
-	int exit_code; /* as wait(2) reports it, when known */
 	struct tty *ctty; /* controlling terminal, holds a reference */
 	int tty_old_pgrp; /* session leader: the foreground group when its terminal hung up */
 

@@ -41,7 +41,7 @@ static struct list *bucket(struct hostfs_sb *hsb, uint64_t ino)
 	return &hsb->buckets[(ino ^ (ino >> 8)) % HOSTFS_BUCKETS];
 }
 
-void hostfs_refresh(struct inode *inode, const struct stat *st)
+static void refresh(struct inode *inode, const struct stat *st)
 {
 	inode->mode = st->st_mode;
 	inode->nlink = (uint32_t)st->st_nlink;
@@ -54,7 +54,8 @@ void hostfs_refresh(struct inode *inode, const struct stat *st)
 	hostfs_node(inode)->fresh_at = clock_mono();
 }
 
-int hostfs_update(struct inode *inode)
+/* Asks the host for the attributes, unless that was just done. */
+static int update(struct inode *inode)
 {
 	struct hostfs_node *node = hostfs_node(inode);
 	struct stat st;
@@ -71,7 +72,7 @@ int hostfs_update(struct inode *inode)
 	if (err < 0)
 		return err;
 	if (st.st_ino == node->host_ino && st.st_dev == node->host_dev)
-		hostfs_refresh(inode, &st);
+		refresh(inode, &st);
 	else
 		inode->nlink = 0; /* another file has this name now */
 	return 0;
@@ -109,7 +110,7 @@ int hostfs_inode(struct superblock *sb, struct host_ref *ref, const struct stat 
 
 	if (inode) {
 		set_path(hostfs_node(inode), ref);
-		hostfs_refresh(inode, st);
+		refresh(inode, st);
 		*ret = inode_get(inode);
 		return 0;
 	}
@@ -132,7 +133,7 @@ int hostfs_inode(struct superblock *sb, struct host_ref *ref, const struct stat 
 	inode->uid = hsb->uid;
 	inode->gid = hsb->gid;
 	inode->btime = ns_of(st->st_ctim);
-	hostfs_refresh(inode, st);
+	refresh(inode, st);
 	*ret = inode;
 	return 0;
 }
@@ -152,7 +153,7 @@ static void evict(struct inode *inode)
 
 static int getattr(struct task *task, struct inode *inode, struct kstat *st)
 {
-	int err = hostfs_update(inode);
+	int err = update(inode);
 
 	/* A file that went away keeps its last attributes for those who have it open. */
 	if (err < 0 && err != -ENOENT)
@@ -194,7 +195,7 @@ static int setattr(struct inode *inode, const struct iattr *attr)
 		err = host_utimes(&ref, attr->valid & ATTR_ATIME ? attr->atime : INT64_MIN,
 				  attr->valid & ATTR_MTIME ? attr->mtime : INT64_MIN);
 	host_ref_close(&ref);
-	hostfs_update(inode);
+	update(inode);
 	return err;
 }
 

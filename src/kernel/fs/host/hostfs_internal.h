@@ -42,9 +42,6 @@ static inline struct hostfs_sb *hostfs_sb(const struct inode *inode)
 }
 
 /* ---- hostfs.c ---- */
-void hostfs_refresh(struct inode *inode, const struct stat *st);
-/* Asks the host for the attributes, unless that was just done. */
-int hostfs_update(struct inode *inode);
 /* The inode of the host file `st` at `ref` (taken over): an existing one or a new one. */
 int hostfs_inode(struct superblock *sb, struct host_ref *ref, const struct stat *st,
 		 struct inode **ret);

@@ -47,7 +47,7 @@ uint64_t proc_key_pack(struct proc_key k)
 	       (uint64_t)k.pid << KEY_PID_SHIFT | (uint64_t)k.fd << KEY_FD_SHIFT;
 }
 
-struct proc_key proc_key_of(const struct inode *inode)
+static struct proc_key proc_key_of(const struct inode *inode)
 {
 	return (struct proc_key){
 		.row = (uint32_t)(inode->ino & (KEY_THREAD - 1)) - 1,

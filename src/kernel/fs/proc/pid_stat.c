@@ -97,11 +97,10 @@ static void fill_ids(const struct proc_ctx *x, int64_t *values, bool *set)
 	set[STAT_EXIT_SIGNAL] = true;
 }
 
-static void fill_addresses(const struct proc_ctx *x, int64_t *values, bool *set)
+static void fill_addresses(const struct proc_ctx *x, bool *set)
 {
 	static const uint8_t hidden[] = { STAT_START_CODE, STAT_END_CODE, STAT_START_STACK, STAT_ESP,
 					  STAT_EIP, STAT_WCHAN, STAT_START_DATA, STAT_END_DATA };
-	const struct process *p = x->proc;
 	bool may = proc_may_inspect(x) == 0;
 
 	/* The host's are those of the loader stub, not of the program. */
@@ -109,8 +108,7 @@ static void fill_addresses(const struct proc_ctx *x, int64_t *values, bool *set)
 		set[hidden[i]] = true;
 	for (int i = STAT_ARG_START; i <= STAT_ENV_END; i++)
 		set[i] = !may;
-	values[STAT_EXIT_CODE] = may ? p->exit_code : 0;
-	set[STAT_EXIT_CODE] = true;
+	set[STAT_EXIT_CODE] = true; /* 0 as long as the process lives */
 }
 
 int proc_pid_stat(struct seq *s, const struct proc_ctx *x)
@@ -124,7 +122,7 @@ int proc_pid_stat(struct seq *s, const struct proc_ctx *x)
 		p = strrchr(text, ')');
 	p = p && p[1] == ' ' ? p + 2 : "";
 	fill_ids(x, values, set);
-	fill_addresses(x, values, set);
+	fill_addresses(x, set);
 	seq_printf(s, "%u (%s) %c", x->key.pid, comm_of(x), guest_state(x, *p));
 	for (int field = STAT_STATE; field <= STAT_FIELDS; field++) {
 		size_t length = strcspn(p, " \n");

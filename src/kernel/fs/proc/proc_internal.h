@@ -69,7 +69,6 @@ extern const struct proc_row proc_fd_row, proc_fdinfo_row, proc_ns_row;
 
 #define PROC_NS_FIRST_NUMBER 4026531834u /* as the host's initial namespaces */
 
-struct proc_key proc_key_of(const struct inode *inode);
 uint64_t proc_key_pack(struct proc_key k); /* the inode number */
 /* Fills *x. -ESRCH when the process is gone, -ENOENT when the descriptor is. */
 int proc_resolve(const struct inode *inode, struct task *reader, struct proc_ctx *x);

@@ -37,7 +37,6 @@
 #define CLOCK_STEP_NS ((int64_t)NSEC_PER_SEC)
 
 struct timerfd {
-	struct list link; /* timerfd_root.all */
 	struct timer timer;
 	struct waitq wq;
 	int clock;
@@ -50,22 +49,6 @@ struct timerfd {
 	uint64_t real_ns;    /* absolute CLOCK_REALTIME value, else 0 */
 	int64_t real_offset; /* clock_real - clock_mono when it was set */
 };
-
-struct timerfd_root {
-	struct list all;
-};
-
-static struct timerfd_root *timerfd_root(void)
-{
-	static struct timerfd_root *root;
-
-	if (!root) {
-		root = arena_root(ROOT_TIMERFD, sizeof(*root));
-		if (root && !root->all.next)
-			list_init(&root->all);
-	}
-	return root;
-}
 
 static uint64_t mono_fresh(void)
 {
@@ -126,17 +109,6 @@ static void check_clock(struct timerfd *t)
 	arm(t); /* it is armed: cannot fail */
 }
 
-void timerfd_clock_was_set(void)
-{
-	struct timerfd_root *root = timerfd_root();
-	struct timerfd *t;
-
-	if (!root)
-		return;
-	list_for_each(t, &root->all, link)
-		check_clock(t);
-}
-
 /* Brings the state up to now: a deadline the event loop has not seen yet counts already. */
 static void update(struct timerfd *t)
 {
@@ -165,7 +137,6 @@ static void forward(struct timerfd *t)
 long sys_timerfd_create(struct call *c)
 {
 	int clock = (int)c->args[0], flags = (int)c->args[1];
-	struct timerfd_root *root = timerfd_root();
 	struct timerfd *t;
 	struct file *f;
 
@@ -175,18 +146,15 @@ long sys_timerfd_create(struct call *c)
 		return -EPERM;
 	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME)
 		return -EINVAL;
-	t = root ? knew(struct timerfd) : NULL;
+	t = knew(struct timerfd);
 	if (!t)
 		return -ENOMEM;
 	t->clock = clock;
-	list_add_tail(&root->all, &t->link);
 	f = file_new_anon(FOPS_TIMERFD, "[timerfd]", O_RDWR | ((uint32_t)flags & O_NONBLOCK), t);
-	if (f) {
+	if (f)
 		f->stream = true;
-	} else {
-		list_del(&t->link);
+	else
 		kfree(t);
-	}
 	return fd_return(c, f, flags & TFD_CLOEXEC);
 }
 
@@ -363,7 +331,6 @@ static void timerfd_release(struct file *f)
 	if (!t)
 		return;
 	timer_cancel(&t->timer);
-	list_del(&t->link);
 	waitq_drain(&t->wq);
 	kfree(t);
 }

@@ -154,7 +154,8 @@ static void set_store(struct inode *inode, struct host_ref *store, uint64_t size
 	node->inline_capacity = 0;
 }
 
-int tree_make_store(struct inode *inode)
+/* The data in a store file of its own; -ENOSPC, -ENOMEM, host errors. */
+static int make_store(struct inode *inode)
 {
 	struct tree_node *node = tree_node(inode);
 	struct host_ref store;
@@ -376,7 +377,7 @@ ssize_t tree_write(struct inode *inode, struct uio *u, uint64_t pos)
 	if (node->storage == TREE_LOWER)
 		err = copy_up(inode, inode->size);
 	if (err == 0 && node->storage == TREE_INLINE && pos + u->resid > TREE_INLINE_MAX)
-		err = tree_make_store(inode);
+		err = make_store(inode);
 	if (err < 0)
 		return err;
 	if (node->storage == TREE_INLINE)
@@ -419,7 +420,7 @@ int tree_truncate(struct inode *inode, uint64_t size)
 	if (node->storage == TREE_LOWER)
 		err = copy_up(inode, MIN(size, inode->size));
 	if (err == 0 && node->storage == TREE_INLINE && size > TREE_INLINE_MAX)
-		err = tree_make_store(inode);
+		err = make_store(inode);
 	if (err < 0)
 		return err;
 	if (node->storage == TREE_INLINE)
@@ -458,7 +459,7 @@ int tree_fallocate(struct inode *inode, int mode, uint64_t offset, uint64_t leng
 		return -EFBIG;
 	err = node->storage == TREE_LOWER ? copy_up(inode, inode->size) : 0;
 	if (err == 0)
-		err = tree_make_store(inode);
+		err = make_store(inode);
 	if (err < 0)
 		return err;
 	if (!(mode & FALLOC_FL_PUNCH_HOLE) && !reserve(inode, offset, end)) {
@@ -483,7 +484,7 @@ int tree_map_fd(struct inode *inode, bool shared_writable, int *ret_host_fd)
 	if (shared_writable && node->storage == TREE_LOWER)
 		err = copy_up(inode, inode->size);
 	if (err == 0)
-		err = tree_make_store(inode);
+		err = make_store(inode);
 	if (err < 0)
 		return err;
 	int fd = host_ref_fd_mode(&node->ref, shared_writable);

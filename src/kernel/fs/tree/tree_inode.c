@@ -180,7 +180,7 @@ int tree_keep(struct inode *inode)
 	return 0;
 }
 
-void tree_evict(struct inode *inode)
+static void evict(struct inode *inode)
 {
 	struct tree_node *node = tree_node(inode);
 
@@ -200,7 +200,7 @@ void tree_evict(struct inode *inode)
 		put_home(home);
 }
 
-int tree_getattr(struct task *task, struct inode *inode, struct kstat *st)
+static int getattr(struct task *task, struct inode *inode, struct kstat *st)
 {
 	struct tree_node *node = tree_node(inode);
 	struct stat host;
@@ -219,7 +219,7 @@ int tree_getattr(struct task *task, struct inode *inode, struct kstat *st)
 	return 0;
 }
 
-int tree_setattr(struct inode *inode, const struct iattr *attr)
+static int setattr(struct inode *inode, const struct iattr *attr)
 {
 	struct tree_node *node = tree_node(inode);
 	struct stat host;
@@ -249,7 +249,7 @@ int tree_setattr(struct inode *inode, const struct iattr *attr)
 	return 0;
 }
 
-int tree_statfs(struct superblock *sb, struct statfs *ret)
+static int tree_statfs(struct superblock *sb, struct statfs *ret)
 {
 	uint64_t total = MIN(limit_value(LIMIT_DISK_BYTES), 1ull << 50);
 	uint64_t used = MIN(limit_used(LIMIT_DISK_BYTES), total);
@@ -311,11 +311,11 @@ const struct inode_ops tree_inode_ops = {
 	.empty = tree_empty,
 	.tmpfile = tree_tmpfile,
 	.readlink = tree_readlink,
-	.getattr = tree_getattr,
-	.setattr = tree_setattr,
+	.getattr = getattr,
+	.setattr = setattr,
 	.readdir = tree_readdir,
 	.open = tree_open,
-	.evict = tree_evict,
+	.evict = evict,
 	.getxattr = tree_getxattr,
 	.setxattr = tree_setxattr,
 	.listxattr = tree_listxattr,

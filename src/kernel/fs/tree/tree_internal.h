@@ -100,10 +100,6 @@ int tree_lower_new(struct superblock *sb, struct inode *home, struct host_ref *r
 int tree_keep(struct inode *inode);
 /* A clean lower inode whose name went away: forget where it came from. */
 void tree_forget_home(struct inode *inode);
-void tree_evict(struct inode *inode);
-int tree_getattr(struct task *task, struct inode *inode, struct kstat *st);
-int tree_setattr(struct inode *inode, const struct iattr *attr);
-int tree_statfs(struct superblock *sb, struct statfs *ret);
 static inline bool tree_has_lower(const struct inode *dir)
 {
 	return tree_node(dir)->ref.kind == HOST_REF_PATH;
@@ -133,8 +129,6 @@ int tree_tmpfile(struct inode *dir, uint32_t mode, uint32_t uid, uint32_t gid, s
 ssize_t tree_read(struct inode *inode, struct uio *u, uint64_t pos);
 ssize_t tree_write(struct inode *inode, struct uio *u, uint64_t pos);
 int tree_fallocate(struct inode *inode, int mode, uint64_t offset, uint64_t length);
-/* The data in a store file of its own; -ENOSPC, -ENOMEM, host errors. */
-int tree_make_store(struct inode *inode);
 void tree_data_free(struct inode *inode);
 /* Sets the inode's own bytes, at most TREE_INLINE_MAX or through a store file. */
 int tree_set_content(struct inode *inode, const void *data, size_t size);

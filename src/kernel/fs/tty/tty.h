@@ -57,14 +57,10 @@ struct file *tty_slave_file(struct tty *t);
 void tty_acquire(struct tty *t, struct process *leader);
 /* Typed bytes. Takes what fits (0 = full; wait on the queue and come back). */
 size_t tty_control_input(struct tty *t, const void *bytes, size_t size);
-bool tty_control_can_input(const struct tty *t);
 /* Output: what is there, 0 when nothing is. Frees room for the programs that wait to write. */
 size_t tty_control_output(struct tty *t, void *dst, size_t capacity);
-bool tty_control_has_output(const struct tty *t);
-/* The slave was open once and every descriptor of it is closed now. */
-bool tty_control_closed(const struct tty *t);
 void tty_control_resize(struct tty *t, uint16_t rows, uint16_t cols);
 /* The master goes: SIGHUP to the session. Drops the caller's reference. */
 void tty_control_hangup(struct tty *t);
-/* Woken when any of the three conditions above may have changed. */
+/* Woken when there may be room for input, output to take, or nobody left on the slave. */
 struct waitq *tty_control_waitq(struct tty *t);

@@ -46,11 +46,6 @@ size_t tty_control_input(struct tty *t, const void *bytes, size_t size)
 	return taken;
 }
 
-bool tty_control_can_input(const struct tty *t)
-{
-	return t->input.count < t->input.size;
-}
-
 size_t tty_control_output(struct tty *t, void *dst, size_t capacity)
 {
 	size_t done = 0;
@@ -73,16 +68,6 @@ size_t tty_control_output(struct tty *t, void *dst, size_t capacity)
 			waitq_wake(&t->slave_waitq, EPOLLOUT | EPOLLWRNORM);
 	}
 	return done;
-}
-
-bool tty_control_has_output(const struct tty *t)
-{
-	return t->ld.out.count != 0;
-}
-
-bool tty_control_closed(const struct tty *t)
-{
-	return t->slave_closed;
 }
 
 void tty_control_resize(struct tty *t, uint16_t rows, uint16_t cols)

@@ -54,7 +54,6 @@ struct inet_sock {
 	bool sends_urgent, reads_urgent; /* between move and effect */
 	bool also_v4; /* UDP: an IPv6 address, and a peer of IPv4 */
 	uint32_t uid;		/* who made it: SO_REUSEPORT groups */
-	uint32_t flowinfo;
 	struct inet_name local, remote;
 	struct list port_link; /* in the port table while it owns local.port */
 	struct list all_link;
@@ -166,8 +165,7 @@ int tcp_start(struct inet_sock *i, const struct inet_name *dst);
 int tcp_accept(struct inet_sock *i, struct socket **ret);
 int tcp_shutdown(struct inet_sock *i, int how);
 void tcp_close(struct inet_sock *i);
-/* The connection ends for `i` as if a RST had come. */
-void tcp_reset(struct inet_sock *i);
+void inet_timer_fired(struct timer *t); /* table entry for TIMER_INET */
 int tcp_state(const struct inet_sock *i); /* as Linux would name it */
 
 /* ---- tcp_data.c ---- */

@@ -18,7 +18,6 @@
 #include "kernel/net/loopback.h"
 
 #define MSS_LOOPBACK 65483
-#define IPV6_MTU_VALUE 24
 
 #ifndef IP_LOCAL_PORT_RANGE
 #define IP_LOCAL_PORT_RANGE 51
@@ -27,7 +26,7 @@
 #define IP_BIND_ADDRESS_NO_PORT 24
 #endif
 
-enum { LEVEL_IP, LEVEL_IPV6, LEVEL_TCP, LEVEL_UDP, LEVEL_COUNT };
+enum { LEVEL_IP, LEVEL_IPV6, LEVEL_TCP, LEVEL_UDP };
 
 struct row {
 	uint8_t level, opt;

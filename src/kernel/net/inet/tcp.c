@@ -13,8 +13,6 @@
 
 #define CONNECT_TIMEOUT_NS (127 * NSEC_PER_SEC) /* net.ipv4.tcp_syn_retries = 6 */
 
-void inet_timer_fired(struct timer *t);
-
 int tcp_state(const struct inet_sock *i)
 {
 	if (i->state != INET_ESTABLISHED)
@@ -268,7 +266,7 @@ static void part(struct inet_sock *i)
 	socket_put(&i->sk); /* the caller holds another reference */
 }
 
-void tcp_reset(struct inet_sock *i)
+static void tcp_reset(struct inet_sock *i)
 {
 	int err = i->rx_fin ? EPIPE : ECONNRESET;
 

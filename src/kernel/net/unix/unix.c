@@ -51,7 +51,7 @@ struct unix_state_root *unix_root(void)
 
 /* ---- life ---- */
 
-struct unix_sock *unix_new(int type, int protocol)
+static struct unix_sock *unix_new(int type, int protocol)
 {
 	struct unix_state_root *root = unix_root();
 	struct unix_sock *u = root ? knew(struct unix_sock) : NULL;
@@ -154,7 +154,7 @@ static void hangup_peer(struct unix_sock *u, bool reset)
 	waitq_wake(&peer->sk.wq, 0);
 }
 
-void unix_hangup(struct unix_sock *u, bool embryo)
+static void unix_hangup(struct unix_sock *u, bool embryo)
 {
 	bool unread = u->rx.size || u->sk.rxq_count;
 

@@ -80,11 +80,8 @@ struct unix_state_root {
 };
 struct unix_state_root *unix_root(void); /* NULL only without memory */
 
-struct unix_sock *unix_new(int type, int protocol); /* one reference */
 /* Another peer, or none: what the old one sent is dropped, and it learns of that. */
 void unix_dgram_set_peer(struct unix_sock *u, struct unix_sock *peer);
-/* Hangs up: what close() means, also for connections never accepted. */
-void unix_hangup(struct unix_sock *u, bool embryo);
 
 /* name.c */
 int unix_bind(struct call *c, struct socket *s, const void *addr, socklen_t size);
