@@ -24,6 +24,10 @@
 
 #define START_PATIENCE_NS (20 * NSEC_PER_SEC)
 #define LOG_LEVEL_WARNING 1
+/* Between EXITED and DIED. */
+#define END_PATIENCE_NS (10 * NSEC_PER_SEC)
+/* Then signals and clocks get a turn, whatever the kernel process sends. */
+#define MESSAGES_PER_TURN 64
 
 /* Static, not on the stack: it holds the output window. One run per process. */
 static struct session session;
@@ -33,6 +37,18 @@ static void fail(struct session *s, const struct error *err)
 	s->outcome->kind = OUTCOME_FAILED;
 	s->outcome->status = STATUS_FAILED;
 	snprintf(s->outcome->reason, sizeof(s->outcome->reason), "%s", err->message);
+}
+
+/* Texts of the kernel process reach the caller's terminal: without control characters, neither of
+ * ASCII nor of the second set (U+0080 to U+009F). */
+static void make_printable(char *s)
+{
+	for (unsigned char *p = (unsigned char *)s; *p; p++) {
+		if (*p < 0x20 || *p == 0x7f)
+			*p = '?';
+		else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+			*p = p[1] = '?';
+	}
 }
 
 static void protocol_error(struct session *s, const char *what)
@@ -87,6 +103,7 @@ static void on_error(struct session *s, struct wire_in *in)
 		snprintf(o->reason, sizeof(o->reason), "%.350s: %.100s", command,
 			 looked_up ? "command not found" : strerror((int)code));
 	}
+	make_printable(o->reason);
 	s->died = true;
 }
 
@@ -99,6 +116,7 @@ static void on_exited(struct session *s, struct wire_in *in)
 		return;
 	}
 	s->exited = true;
+	s->end_ns = clock_now_ns() + END_PATIENCE_NS;
 	o->run_ns = clock_now_ns() - s->spawned_ns;
 	if (s->kill_ns)
 		return; /* killed by us: the reason stands */
@@ -118,6 +136,7 @@ static void on_died(struct session *s, struct wire_in *in)
 	uint32_t death = wire_get_u32(in);
 	const char *reason = wire_get_str(in);
 	o->have_stats = wire_get_stats(in, &o->stats);
+	make_printable(o->stats.refused);
 	s->died = s->orderly = true;
 	if (in->failed) {
 		protocol_error(s, "a malformed DIED");
@@ -138,14 +157,19 @@ static void on_died(struct session *s, struct wire_in *in)
 	}
 	snprintf(o->reason, sizeof(o->reason), "%s",
 		 reason[0] ? reason : "the sandbox ended before the program");
+	make_printable(o->reason);
 }
 
 static void on_log(struct session *s, struct wire_in *in)
 {
 	uint32_t level = wire_get_u32(in);
 	const char *text = wire_get_str(in);
-	if (!in->failed && level <= LOG_LEVEL_WARNING)
-		text_printf(&s->notes, "%s\n", text);
+	char line[256];
+	if (in->failed || level > LOG_LEVEL_WARNING)
+		return;
+	snprintf(line, sizeof(line), "%s", text);
+	make_printable(line);
+	text_printf(&s->notes, "%s\n", line);
 }
 
 static void on_ready(struct session *s)
@@ -219,10 +243,13 @@ static void on_message(struct session *s, const struct message *m)
 static void on_channel(struct session *s)
 {
 	struct message m;
-	int r = 0;
-	while (!s->died && (r = channel_receive(&s->channel, false, &m)) == 1)
-		on_message(s, &m);
-	if (s->died || r == 0)
+	int r = 1;
+	for (int i = 0; i < MESSAGES_PER_TURN && !s->died && r == 1; i++) {
+		r = channel_receive(&s->channel, false, &m);
+		if (r == 1)
+			on_message(s, &m);
+	}
+	if (s->died || r >= 0)
 		return;
 	s->died = true;
 	if (s->kill_ns || s->exited)
@@ -246,8 +273,9 @@ static void check_time(struct session *s)
 			 (double)s->options->timeout_ns / (double)NSEC_PER_SEC);
 		session_kill(s, reason);
 	}
-	if (s->kill_ns && now >= s->kill_ns)
-		s->died = true; /* session_stop() does not ask */
+	/* session_stop() does not ask. */
+	if ((s->kill_ns && now >= s->kill_ns) || (s->end_ns && now >= s->end_ns))
+		s->died = true;
 	if (!s->spawned && now > s->began_ns + START_PATIENCE_NS) {
 		error_set(&err, 0, "the kernel process did not get ready");
 		fail(s, &err);
@@ -263,6 +291,8 @@ static int next_timeout_ms(const struct session *s)
 		next = MIN(next, s->deadline_ns);
 	if (s->kill_ns)
 		next = MIN(next, s->kill_ns);
+	if (s->end_ns)
+		next = MIN(next, s->end_ns);
 	if (next == UINT64_MAX)
 		return -1;
 	return next <= now ? 0 : (int)MIN((next - now) / NSEC_PER_MSEC + 1, 3600000u);

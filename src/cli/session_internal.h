@@ -35,6 +35,7 @@ struct session {
 	uint64_t spawned_ns;
 	uint64_t deadline_ns; /* --timeout, 0 = none */
 	uint64_t kill_ns;     /* when patience with a SHUTDOWN ends, 0 = not asked */
+	uint64_t end_ns;      /* the same after EXITED */
 
 	int signal_fd;
 	sigset_t old_mask;

@@ -62,6 +62,12 @@ static int launch_in_cgroup(struct session *s, struct error *err)
 	return r;
 }
 
+/* A kernel process that ended has said why, or not: the loop finds out. */
+static bool gone(int r)
+{
+	return r == -EPIPE || r == -ECONNRESET;
+}
+
 int session_start(struct session *s, struct error *err)
 {
 	identity_choose(&s->identity.uid, &s->identity.gid);
@@ -82,7 +88,7 @@ int session_start(struct session *s, struct error *err)
 		return error_set(err, -r, "control channel");
 	r = run_config_send(&s->channel, &s->config, err);
 	run_config_close(&s->config);
-	return r;
+	return gone(r) ? 0 : r;
 }
 
 int session_spawn(struct session *s, struct error *err)
@@ -94,7 +100,7 @@ int session_spawn(struct session *s, struct error *err)
 			       rows, cols, err);
 	if (!s->tty)
 		streams_passed(&s->streams, s->options->json && strcmp(s->options->json, "-") == 0);
-	return r;
+	return gone(r) ? 0 : r;
 }
 
 /* After DIED the kernel process ends by itself; with it everything in its pid namespace. */
