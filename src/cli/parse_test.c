@@ -96,6 +96,8 @@ TEST(defaults)
 	CHECK_EQ(o.timeout_ns, 0);
 	CHECK_EQ(o.cpu_milli, 0);
 	CHECK_EQ(o.tty, RUN_TTY_AUTO);
+	CHECK_EQ(run_options_disk(&o), 3ll << 29);
+	CHECK(!o.store);
 	CHECK_STR(o.hostname, "hotcell");
 	CHECK_STR(o.user, "user");
 	CHECK_EQ(o.command_count, 1);
@@ -127,6 +129,9 @@ TEST(forms_of_options)
 	CHECK_EQ(PARSE("--ro", "a:/a", "--rw", "b:/b", "true"), 0);
 	CHECK_EQ(o.mounts.items[0].tag, WIRE_MOUNT_RO);
 	CHECK_EQ(o.mounts.items[1].tag, WIRE_MOUNT_RW);
+	CHECK_EQ(PARSE("--store", "/var/tmp", "--disk", "9G", "true"), 0);
+	CHECK_STR(o.store, "/var/tmp");
+	CHECK_EQ(run_options_disk(&o), 9ll << 30);
 }
 
 TEST(bad_options_are_explained)

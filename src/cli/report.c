@@ -138,7 +138,8 @@ static void put_limits(struct json *j, const struct run_options *o)
 	else
 		json_null(j, "cpu_milli");
 	json_uint(j, "pids", o->pids);
-	json_uint(j, "disk_bytes", o->disk_bytes);
+	json_uint(j, "disk_bytes", run_options_disk(o));
+	json_string(j, "store", o->store);
 	json_uint(j, "files", o->files);
 	if (o->timeout_ns)
 		json_ms(j, "timeout_ms", o->timeout_ns);

@@ -20,6 +20,7 @@
 #include "cli/parse.h"
 #include "kernel/core/limits.h"
 #include "launch/idmap.h"
+#include "launch/store.h"
 
 _Static_assert(LIMIT_MAX == WIRE_LIMITS, "wire_config.limits is in the order of enum limit");
 
@@ -214,6 +215,16 @@ static int add_option_mounts(struct run_config *c, const struct run_options *o,
 	return r;
 }
 
+static int add_store(struct run_config *c, struct run_identity *id, const char *dir,
+		     struct error *err)
+{
+	const struct store_owner owner = { id->root, id->uid, id->gid };
+	bool detached;
+	int fd;
+	int r = store_open(&id->store, dir, &owner, &fd, &detached, err);
+	return r < 0 ? r : add_mount(c, WIRE_MOUNT_STORE, "/", NULL, fd, detached, err);
+}
+
 static int add_trace(struct run_config *c, const char *file, struct error *err)
 {
 	int fd = file[0] ? open(file, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666)
@@ -244,7 +255,7 @@ static int set_user(struct run_config *c, const char *user, struct error *err)
 	return 0;
 }
 
-int run_config_prepare(const struct run_options *o, const struct run_identity *id,
+int run_config_prepare(const struct run_options *o, struct run_identity *id,
 		       struct run_config *ret, struct text *notes, struct error *err)
 {
 	struct wire_config *w = &ret->wire;
@@ -253,7 +264,7 @@ int run_config_prepare(const struct run_options *o, const struct run_identity *i
 	w->hostname = o->hostname;
 	w->limits[LIMIT_MEMORY] = o->memory_bytes;
 	w->limits[LIMIT_PIDS] = o->pids;
-	w->limits[LIMIT_DISK_BYTES] = o->disk_bytes;
+	w->limits[LIMIT_DISK_BYTES] = run_options_disk(o);
 	w->limits[LIMIT_FILES] = o->files;
 	w->limits[LIMIT_CPU_MILLI] = o->cpu_milli;
 	int r = set_user(ret, o->user, err);
@@ -261,6 +272,8 @@ int run_config_prepare(const struct run_options *o, const struct run_identity *i
 		r = add_template(ret, err);
 	if (r == 0)
 		r = add_option_mounts(ret, o, id, notes, err);
+	if (r == 0 && o->store)
+		r = add_store(ret, id, o->store, err);
 	if (r == 0 && o->trace)
 		r = add_trace(ret, o->trace, err);
 	return r;

@@ -7,12 +7,14 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/run_options.h"
+#include "launch/store.h"
 #include "wire/channel.h"
 
 struct run_identity {
 	uint32_t uid, gid; /* outside identity of the sandbox */
 	bool root;	   /* the caller is root: mounts need an id map */
 	bool cgroup;	   /* memory is limited by a control group */
+	struct store store; /* of --store: to be removed at the end */
 };
 
 /* What CONFIG needs, prepared before the kernel process exists: errors about mounts come early. */
@@ -27,7 +29,7 @@ struct run_config {
 };
 
 /* notes: a line for everything that is weaker or other than one would expect. */
-int run_config_prepare(const struct run_options *o, const struct run_identity *id,
+int run_config_prepare(const struct run_options *o, struct run_identity *id,
 		       struct run_config *ret, struct text *notes, struct error *err);
 int run_config_send(struct channel *c, const struct run_config *config, struct error *err);
 void run_config_close(struct run_config *config);

@@ -41,6 +41,11 @@ static const struct option_spec specs[] = {
 	  .initial = "1024", .min = 1, .max = 4194304, .help = "limit of processes and threads" },
 	{ .name = "disk", .kind = OPTION_SIZE, .offset = AT(disk_bytes), .metavar = "SIZE",
 	  .initial = "4G", .min = 4096, .help = "limit of file data written in the sandbox" },
+	{ .name = "store", .kind = OPTION_TEXT, .offset = AT(store), .metavar = "DIR",
+	  .shown = "in memory",
+	  .help = "keep what the sandbox writes in a private directory\n"
+		  "in DIR, removed at the end; in memory it may take three\n"
+		  "quarters of --memory at most, whatever --disk says" },
 	{ .name = "files", .kind = OPTION_COUNT, .offset = AT(files), .metavar = "N",
 	  .initial = "65536", .min = 16, .max = 16777216, .help = "limit of open files" },
 	{ .name = "timeout", .kind = OPTION_DURATION, .offset = AT(timeout_ns),
@@ -93,12 +98,19 @@ static int validate(const struct run_options *o, struct error *err)
 		return error_set(err, 0, "--workdir: '%.100s' is not an absolute path", o->workdir);
 	if (o->user[0] == '\0')
 		return error_set(err, 0, "--user needs a name or a number");
+	if (o->store && o->store[0] == '\0')
+		return error_set(err, 0, "--store needs a directory");
 	if (o->json && o->json[0] == '\0')
 		return error_set(err, 0, "--json needs a file name");
 	if (o->command_count == 0)
 		return error_set(err, 0, "no command; try: hotcell run -- echo hello");
 	int r = validate_hostname(o->hostname, err);
 	return r < 0 ? r : validate_env(&o->env, err);
+}
+
+uint64_t run_options_disk(const struct run_options *o)
+{
+	return o->store ? o->disk_bytes : MIN(o->disk_bytes, o->memory_bytes / 4 * 3);
 }
 
 int run_options_parse(int argc, char **argv, struct run_options *ret, struct error *err)

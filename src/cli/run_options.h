@@ -12,6 +12,7 @@ struct run_options {
 	const char *user;
 	const char *hostname;
 	const char *trace; /* NULL = off, "" = standard error, else a file */
+	const char *store; /* NULL = what the sandbox writes is kept in memory */
 	const char *json;  /* NULL = off, "-" = standard output */
 	struct option_list env;
 	struct option_list mounts; /* tag: enum wire_mount_kind */
@@ -23,6 +24,10 @@ struct run_options {
 };
 
 enum { RUN_TTY_AUTO = 0, RUN_TTY_YES = 1, RUN_TTY_NO = 2 };
+
+/* The limit of file data: in memory it leaves a quarter of --memory to programs, because what is
+ * asked of the host beyond --memory ends in a kill where a full disk says ENOSPC. */
+uint64_t run_options_disk(const struct run_options *o);
 
 /* Parses the arguments behind "run". 0 or negative with *err set. */
 int run_options_parse(int argc, char **argv, struct run_options *ret, struct error *err);

@@ -336,6 +336,7 @@ static void init(struct session *s, const struct run_options *options, uint64_t 
 	s->outcome = ret;
 	s->notes = (struct text)TEXT_INIT(ret->notes);
 	s->began_ns = began_ns;
+	s->identity.store = STORE_NONE;
 	s->channel.fd = s->signal_fd = s->tty_in = s->tty_out = -EBADF;
 	for (int i = 0; i < 3; i++)
 		s->streams.pass[i] = s->streams.relays[i].from = s->streams.relays[i].to = -EBADF;

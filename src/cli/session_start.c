@@ -132,15 +132,32 @@ static void judge_memory(struct session *s)
 		return;
 	if (!killed) {
 		text_printf(&s->notes,
-			    "memory limit of %.0f MiB reached, %u processes were killed "
+			    "memory limit of %.0f MiB reached, %u process%s killed "
 			    "(--memory changes it)\n",
-			    mib, (unsigned int)o->usage.oom_kills);
+			    mib, (unsigned int)o->usage.oom_kills,
+			    o->usage.oom_kills == 1 ? " was" : "es were");
 		return;
 	}
 	o->kind = OUTCOME_KILLED;
 	o->status = STATUS_KILLED;
 	snprintf(o->reason, sizeof(o->reason),
 		 "memory limit of %.0f MiB reached (--memory changes it)", mib);
+}
+
+/* ENOSPC inside is the program's to report; which option helps only we know. */
+static void judge_disk(struct session *s)
+{
+	const struct run_options *o = s->options;
+	double mib = (double)run_options_disk(o) / (double)MIB(1);
+	if (!s->outcome->have_stats || s->outcome->stats.disk_refused == 0)
+		return;
+	if (run_options_disk(o) < o->disk_bytes)
+		text_printf(&s->notes, "file data reached %.0f MiB, three quarters of the memory limit "
+				       "(--memory or --store DIR changes it)\n",
+			    mib);
+	else
+		text_printf(&s->notes, "file data reached the limit of %.4g MiB (--disk changes it)\n",
+			    mib);
 }
 
 void session_stop(struct session *s)
@@ -152,8 +169,10 @@ void session_stop(struct session *s)
 		reap(s);
 		cgroup_read(&s->cgroup, &s->outcome->usage);
 		judge_memory(s);
+		judge_disk(s);
 	}
 	run_config_close(&s->config);
+	store_remove(&s->identity.store);
 	cgroup_remove(&s->cgroup);
 	/* Nobody writes to our relays any more: what is in them ends with an end of file. */
 	if (s->launched)

@@ -54,7 +54,22 @@ static void set_limits(const struct wire_config *config)
 
 static bool is_writable_kind(uint32_t kind)
 {
-	return kind == WIRE_MOUNT_RW;
+	return kind == WIRE_MOUNT_RW || kind == WIRE_MOUNT_STORE;
+}
+
+/* What the sandbox writes goes to a directory of the launcher's, or into a tmpfs of our own. */
+static void prepare_jail(const struct wire_config *config)
+{
+	bool in_memory = true;
+	int store, proc;
+
+	for (uint32_t i = 0; i < config->mount_count; i++)
+		in_memory &= config->mounts[i].kind != WIRE_MOUNT_STORE;
+	must(jail_prepare(limit_value(LIMIT_DISK_BYTES), 0, in_memory ? &store : NULL, &proc),
+	     "private mounts");
+	if (in_memory)
+		must(host_root_set(HOST_ROOT_STORE, store), "store");
+	host_proc_set_root(proc);
 }
 
 /* Jails the mount sources and builds the sandbox's file system over them. */
@@ -71,16 +86,21 @@ static void build_files(const struct wire_config *config, const int *fds)
 
 	for (uint32_t i = 0; i < config->mount_count; i++) {
 		const struct wire_mount *m = &config->mounts[i];
-		struct fs_plan_mount *to = &mounts[plan.mount_count++];
-		*to = (struct fs_plan_mount){ .kind = (uint8_t)m->kind,
-					      .guest = m->guest,
-					      .target = m->target };
-		if (!m->has_fd)
-			continue;
-		int tree;
-		must(jail_source(*fds++, m->detached, !is_writable_kind(m->kind), &tree), m->guest);
-		to->host_root = root;
-		must(host_root_set(root++, tree), m->guest);
+		const char *name = m->kind == WIRE_MOUNT_STORE ? "--store" : m->guest;
+		unsigned number = 0;
+		if (m->has_fd) {
+			int tree;
+			number = m->kind == WIRE_MOUNT_STORE ? HOST_ROOT_STORE : root++;
+			must(jail_source(*fds++, m->detached, !is_writable_kind(m->kind), &tree),
+			     name);
+			must(host_root_set(number, tree), name);
+		}
+		if (m->kind != WIRE_MOUNT_STORE)
+			mounts[plan.mount_count++] =
+				(struct fs_plan_mount){ .kind = (uint8_t)m->kind,
+							.host_root = number,
+							.guest = m->guest,
+							.target = m->target };
 	}
 	int r = fs_setup(&plan, &failed);
 	must(r, failed ? failed : "build the file system");
@@ -119,7 +139,7 @@ static void init_core(const struct wire_config *config)
 int main(void)
 {
 	static struct wire_config config;
-	int fds[WIRE_FDS_MAX], store, proc;
+	int fds[WIRE_FDS_MAX];
 	uint32_t fd_count, used = 0;
 	struct timespec started, ready;
 
@@ -132,9 +152,7 @@ int main(void)
 		control_fail(EPROTO, "descriptors of CONFIG");
 
 	init_core(&config);
-	must(jail_prepare(limit_value(LIMIT_DISK_BYTES), 0, &store, &proc), "private mounts");
-	must(host_root_set(HOST_ROOT_STORE, store), "store");
-	host_proc_set_root(proc);
+	prepare_jail(&config);
 	build_files(&config, fds);
 	must(uts_init(*config.hostname ? config.hostname : "hotcell"), "host name");
 	if (config.flags & WIRE_CONFIG_TRACE)

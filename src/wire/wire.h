@@ -83,6 +83,7 @@ enum wire_mount_kind {
 	WIRE_MOUNT_SYMLINK = 6, /* `guest` is a symlink to `target` (/bin -> usr/bin) */
 	WIRE_MOUNT_ETC = 7,	/* source of the allowed pieces of /etc */
 	WIRE_MOUNT_VAR_LIB_DPKG = 8,
+	WIRE_MOUNT_STORE = 9, /* no mount: a private directory for what the sandbox writes */
 };
 
 struct wire_mount {
@@ -138,6 +139,7 @@ struct wire_stats {
 	uint64_t memory_bytes, memory_peak_bytes;
 	uint64_t arena_bytes;
 	uint64_t disk_bytes, disk_inodes;
+	uint64_t disk_refused; /* times that file data did not fit the limit */
 	uint64_t processes, processes_total;
 	uint64_t start_ns; /* kernel process start to READY */
 	/* Names of refused calls with counts, "name=count" separated by spaces, at most 1 KiB. */

@@ -86,7 +86,7 @@ def own_failures_are_125_and_say_why():
 def help_names_every_option_with_its_default():
     done = subprocess.run([HOTCELL, "run", "--help"], capture_output=True)
     equal(done.returncode, 0)
-    for option in ("template", "workdir", "env", "user", "ro", "rw", "cow", "memory", "cpus", "pids", "disk", "files", "timeout", "tty", "hostname",
+    for option in ("template", "workdir", "env", "user", "ro", "rw", "cow", "memory", "cpus", "pids", "disk", "store", "files", "timeout", "tty", "hostname",
                    "trace", "json", "quiet"):
         contains(done.stdout, f"--{option}".encode())
 
@@ -353,6 +353,84 @@ def the_disk_limit_is_enospc():
     equal(lines[0], b"No space left on device")
     equal(4 << 20 <= int(lines[1]) <= 5 << 20, True, lines[1])
     equal(lines[2], b"ok")
+
+
+@test
+def memory_bounds_the_file_data_kept_in_it():
+    fill = "dd if=/dev/zero of=big bs=1M 2>&1 | grep -o 'No space left on device'; stat -c %s big; df -B 1M . | tail -1; rm big; echo ok"
+    done = run("--memory", "64M", "--json", "s.json", command=fill, loud=True)
+    lines = done.stdout.decode().split("\n")
+    equal((done.returncode, lines[0], lines[3]), (0, "No space left on device", "ok"), done.stdout)
+    equal(47 << 20 <= int(lines[1]) <= 48 << 20, True, lines[1])
+    equal(lines[2].split()[1], "48", "size of the file system in MiB")
+    contains(done.stderr, b"hotcell: note: file data reached 48 MiB, three quarters of the memory limit (--memory or --store DIR changes it)\n")
+    limits = json.load(open("s.json"))["limits"]
+    equal((limits["disk_bytes"], limits["store"]), (48 << 20, None))
+    contains(run("--disk", "5M", command=fill, loud=True).stderr, b"limit of 5 MiB (--disk changes it)")
+    equal(b"file data" in run(command="head -c 5M /dev/zero > f", loud=True).stderr, False)
+
+
+# ---- --store ----
+
+@test
+def a_store_takes_files_larger_than_memory():
+    os.mkdir("store")
+    script = "head -c 200000000 /dev/zero > big; stat -c %s big; cp /bin/echo mine; ./mine runs; rm big; echo x > /dev/shm/x; cat /dev/shm/x"
+    done = run("--memory", "96M", "--store", "store", "--json", "s.json", command=script)
+    equal((done.returncode, done.stdout, done.stderr), (0, b"200000000\nruns\nx\n", b""))
+    equal(os.listdir("store"), [])
+    equal(json.load(open("s.json"))["limits"]["store"], "store")
+    done = run("--store", "store", "--disk", "5M", command="head -c 9M /dev/zero > big; stat -c %s big")
+    equal(4 << 20 <= int(done.stdout) <= 5 << 20, True, done.stdout)
+    contains(done.stderr, b"No space left on device")
+    equal(os.listdir("store"), [])
+
+
+@test
+def a_store_is_private_and_shared_mappings_work():
+    os.mkdir("store")
+    child = start("--store", "store", command="echo secret > f; head -c 100000 /dev/zero > g; echo ready; read x < /dev/zero")
+    started(child)
+    name, = os.listdir("store")
+    equal(stat.S_IMODE(os.stat(f"store/{name}").st_mode), 0o700)
+    equal(os.stat(f"store/{name}").st_uid, os.geteuid())
+    equal(len(os.listdir(f"store/{name}/data")) >= 1, True)
+    if os.geteuid() == 0:
+        equal(0 in {os.stat(f"store/{name}/data/{f}").st_uid for f in os.listdir(f"store/{name}/data")}, False, "a file of root's")
+    # another run with the same directory leaves this one alone
+    script = "import mmap; f = open('m', 'w+b'); f.truncate(1 << 20); m = mmap.mmap(f.fileno(), 1 << 20); m[:] = b'x' * (1 << 20); print(open('m').read() == 'x' * (1 << 20))"
+    equal(run("--store", "store", command=["python3", "-c", script]).stdout, b"True\n")
+    equal(os.listdir("store"), [name])
+    child.send_signal(signal.SIGTERM)
+    child.wait(10)
+    equal(os.listdir("store"), [])
+
+
+@test
+def a_store_of_a_killed_run_goes_with_the_next():
+    os.mkdir("store")
+    child = start("--store", "store", command="head -c 100000 /dev/zero > g; echo ready; sleep 100")
+    started(child)
+    tree = descendants(child.pid)
+    left = os.listdir("store")
+    child.kill()
+    child.wait()
+    end = time.monotonic() + 10
+    while any(alive(p) for p in tree) and time.monotonic() < end:
+        time.sleep(0.05)
+    equal(os.listdir("store"), left)
+    os.makedirs("store/hotcell-mine/data")
+    equal(run("--store", "store", command="true").returncode, 0)
+    equal(os.listdir("store"), ["hotcell-mine"])
+
+
+@test
+def a_store_that_cannot_be_is_explained():
+    for directory, part in (("/no/such", b"No such file"), ("/proc", b"--store: "), (__file__, b"Not a directory")):
+        done = run("--store", directory, command="true")
+        equal(done.returncode, 125, done.stderr)
+        contains(done.stderr, b"hotcell: --store: ")
+        contains(done.stderr, part)
 
 
 @test

@@ -33,6 +33,7 @@ void stats_collect(struct wire_stats *s)
 	s->memory_bytes = limit_used(LIMIT_MEMORY);
 	s->memory_peak_bytes = limit_peak(LIMIT_MEMORY);
 	s->disk_bytes = limit_used(LIMIT_DISK_BYTES);
+	s->disk_refused = limit_refused(LIMIT_DISK_BYTES);
 	s->disk_inodes = limit_used(LIMIT_DISK_INODES);
 	s->processes = process_count();
 	s->processes_total = process_total();

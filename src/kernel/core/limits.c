@@ -17,7 +17,7 @@
 struct limits {
 	bool ready;
 	struct {
-		uint64_t value, used, peak;
+		uint64_t value, used, peak, refused;
 	} rows[LIMIT_MAX];
 };
 
@@ -53,8 +53,10 @@ bool limit_charge(enum limit l, uint64_t amount)
 	uint64_t total;
 
 	if (__builtin_add_overflow(limits->rows[l].used, amount, &total) ||
-	    total > limits->rows[l].value)
+	    total > limits->rows[l].value) {
+		limits->rows[l].refused++;
 		return false;
+	}
 	limits->rows[l].used = total;
 	if (total > limits->rows[l].peak)
 		limits->rows[l].peak = total;
@@ -75,6 +77,11 @@ uint64_t limit_used(enum limit l)
 uint64_t limit_peak(enum limit l)
 {
 	return limits->rows[l].peak;
+}
+
+uint64_t limit_refused(enum limit l)
+{
+	return limits->rows[l].refused;
 }
 
 uint64_t limit_value(enum limit l)

@@ -30,6 +30,7 @@ bool limit_charge(enum limit l, uint64_t amount);
 void limit_release(enum limit l, uint64_t amount);
 uint64_t limit_used(enum limit l);
 uint64_t limit_peak(enum limit l);
+uint64_t limit_refused(enum limit l); /* charges that did not fit */
 uint64_t limit_value(enum limit l);
 void limit_set(enum limit l, uint64_t value);
 /* For what is measured, not charged (memory, CPU): replaces the used amount. */

@@ -5,8 +5,8 @@
  * inner uid 0 = an unprivileged uid outside, with all capabilities over those namespaces. Here the
  * way is walked to the end:
  *
- *   1. prepare    a tmpfs for writable file data, a /proc that shows only our own pid namespace,
- *                 both as detached mounts that no path leads to;
+ *   1. prepare    a tmpfs for writable file data (unless the launcher gave a directory), a /proc that
+ *                 shows only our own pid namespace, as detached mounts that no path leads to;
  *   2. source     every directory that the sandbox may see becomes a detached mount tree of its
  *                 own (open_tree), read-only where it is: ".." ends at its root;
  *   3. enter root our root becomes a tmpfs that holds one read-only file, the stub. The old root
@@ -62,28 +62,34 @@ static int mount_tmpfs(const char *size, const char *inodes, unsigned attributes
 	return fs_mount("tmpfs", options, attributes);
 }
 
+static int mount_store(uint64_t bytes, uint64_t inodes)
+{
+	char size[32], count[32];
+
+	snprintf(size, sizeof(size), "%lu", (unsigned long)bytes);
+	snprintf(count, sizeof(count), "%lu", (unsigned long)inodes);
+	/* Not noexec: guests map programs that they wrote from here. */
+	return mount_tmpfs(size, count, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
 int jail_prepare(uint64_t store_bytes, uint64_t store_inodes, int *ret_store_fd, int *ret_proc_fd)
 {
 	const char *const options[][2] = { { "subset", "pid" }, { NULL, NULL } };
-	char size[32], inodes[32];
-	int store, proc;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -errno;
-	snprintf(size, sizeof(size), "%lu", (unsigned long)store_bytes);
-	snprintf(inodes, sizeof(inodes), "%lu", (unsigned long)store_inodes);
-	/* Not noexec: guests map programs that they wrote from here. */
-	store = mount_tmpfs(size, inodes, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	if (store < 0)
-		return store;
-	proc = fs_mount("proc", options,
-			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-	if (proc < 0) {
-		close(store);
+	int proc = fs_mount("proc", options,
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	if (proc < 0)
 		return proc;
+	int store = ret_store_fd ? mount_store(store_bytes, store_inodes) : 0;
+	if (store < 0) {
+		close(proc);
+		return store;
 	}
-	*ret_store_fd = store;
+	if (ret_store_fd)
+		*ret_store_fd = store;
 	*ret_proc_fd = proc;
 	return 0;
 }

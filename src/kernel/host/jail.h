@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 
-/* Stage 1: dies with its parent, sees an own /proc, has a private store. */
+/* Stage 1: dies with its parent, sees an own /proc, has a private store in memory; with
+ * ret_store_fd NULL none: the store comes from outside (stage 2). */
 int jail_prepare(uint64_t store_bytes, uint64_t store_inodes, int *ret_store_fd, int *ret_proc_fd);
 /* Stage 2: turns the descriptor of a mount source into a tree of its own, without the way up. */
 int jail_source(int fd, bool detached, bool read_only, int *ret_fd);
