@@ -168,7 +168,7 @@ int uio_user_vec(struct uio *u, struct task *t, struct uaddr iov, uint64_t count
 	return 0;
 }
 
-static void advance(struct uio *u, size_t size)
+void uio_skip(struct uio *u, size_t size)
 {
 	u->resid -= size;
 	while (size) {
@@ -245,7 +245,7 @@ static ssize_t user_copy(struct uio *u, char *into, const char *from, size_t siz
 				 : host_guest_writev(tid, from + done, want, remote, count);
 		if (n <= 0)
 			return done ? (ssize_t)done : -EFAULT;
-		advance(u, (size_t)n);
+		uio_skip(u, (size_t)n);
 		done += (size_t)n;
 		if ((size_t)n < want)
 			break; /* a bad page: short */
@@ -302,7 +302,7 @@ static ssize_t move_pieces(struct uio *u, const struct iovec *v, unsigned count,
 			: host_guest_readv_into(tid, v, count, remote, remote_count);
 	if (n <= 0)
 		return size ? -EFAULT : 0;
-	advance(u, (size_t)n);
+	uio_skip(u, (size_t)n);
 	return n;
 }
 

@@ -72,6 +72,8 @@ ssize_t uio_get(struct uio *u, void *dst, size_t size);
 ssize_t uio_put_pieces(struct uio *u, const struct iovec *from, unsigned count);
 ssize_t uio_get_pieces(struct uio *u, const struct iovec *into, unsigned count);
 ssize_t uio_put_zero(struct uio *u, size_t size);
+/* Steps over `size` bytes of the memory side without moving data. */
+void uio_skip(struct uio *u, size_t size);
 /* Moves back by `size` bytes just transferred. */
 void uio_rewind(struct uio *u, size_t size);
 

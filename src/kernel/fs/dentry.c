@@ -236,15 +236,17 @@ struct dentry *dentry_new(struct dentry *parent, struct qstr name, struct inode 
 	return d;
 }
 
-struct dentry *dentry_new_root(struct superblock *sb, struct inode *inode)
+int superblock_set_root(struct superblock *sb, struct inode *root)
 {
 	struct dentry *d = alloc_dentry((struct qstr){ "/", 1 });
-	if (!d)
-		return NULL;
+	if (!d) {
+		inode_put(root);
+		return -ENOMEM;
+	}
 	d->parent = d;
-	d->inode = inode_get(inode);
+	d->inode = root;
 	sb->root = d;
-	return d;
+	return 0;
 }
 
 struct dentry *dentry_anon(struct inode *inode, const char *name)

@@ -91,7 +91,10 @@ struct file_ops {
 	/* The queue to wait on for changes of poll(); readers and writers may share one. */
 	struct waitq *(*waitq)(struct file *f, bool for_write);
 	long (*ioctl)(struct call *c, struct file *f, uint32_t cmd, uint64_t arg); /* -ENOTTY */
+	/* NULL = by the size of the file; with seek_extent where files have holes. */
 	int64_t (*lseek)(struct file *f, int64_t offset, int whence);
+	/* SEEK_DATA, SEEK_HOLE: the next one at or after `offset`; -ENXIO. */
+	int64_t (*seek_extent)(struct file *f, int64_t offset, int whence);
 	int (*truncate)(struct file *f, uint64_t size);
 	int (*fallocate)(struct file *f, int mode, uint64_t offset, uint64_t length);
 	int (*fsync)(struct file *f, bool data_only);

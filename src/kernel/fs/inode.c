@@ -108,3 +108,29 @@ void inode_stat(const struct inode *inode, struct kstat *st)
 		.btime = inode->btime,
 	};
 }
+
+void inode_set_attr(struct inode *inode, const struct iattr *attr)
+{
+	if (attr->valid & ATTR_MODE)
+		inode->mode = (inode->mode & S_IFMT) | (attr->mode & 07777);
+	if (attr->valid & ATTR_UID)
+		inode->uid = attr->uid;
+	if (attr->valid & ATTR_GID)
+		inode->gid = attr->gid;
+	if (attr->valid & ATTR_ATIME)
+		inode->atime = attr->atime;
+	if (attr->valid & ATTR_MTIME)
+		inode->mtime = attr->mtime;
+}
+
+void inode_set_stat(struct inode *inode, const struct stat *st)
+{
+	inode->mode = st->st_mode;
+	inode->nlink = (uint32_t)st->st_nlink;
+	inode->rdev = (uint32_t)st->st_rdev;
+	inode->size = (uint64_t)st->st_size;
+	inode->blocks = (uint64_t)st->st_blocks;
+	inode->atime = (int64_t)ns_from_timespec(&st->st_atim);
+	inode->mtime = (int64_t)ns_from_timespec(&st->st_mtim);
+	inode->ctime = (int64_t)ns_from_timespec(&st->st_ctim);
+}

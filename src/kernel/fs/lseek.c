@@ -1,4 +1,4 @@
-/* lseek(2), with SEEK_DATA and SEEK_HOLE for files whose own lseek does not know better. */
+/* lseek(2) by the size of the file, for all whose position has no other meaning. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -6,6 +6,15 @@
 #include "kernel/fs/file.h"
 #include "kernel/fs/vfs.h"
 #include "kernel/task/task.h"
+
+static int64_t seek_extent(struct file *f, int64_t offset, int whence, int64_t size)
+{
+	if (file_ops(f)->seek_extent)
+		return file_ops(f)->seek_extent(f, offset, whence);
+	if (offset < 0 || offset >= size)
+		return -ENXIO;
+	return whence == SEEK_DATA ? offset : size;
+}
 
 static int64_t generic_lseek(struct task *t, struct file *f, int64_t offset, int whence)
 {
@@ -16,30 +25,15 @@ static int64_t generic_lseek(struct task *t, struct file *f, int64_t offset, int
 		if (r < 0)
 			return r;
 	}
-	int64_t size = (int64_t)st.size;
-	switch (whence) {
-	case SEEK_SET:
+	int64_t base = whence == SEEK_CUR ? (int64_t)f->pos : (int64_t)st.size;
+	if (whence == SEEK_DATA || whence == SEEK_HOLE)
+		to = seek_extent(f, offset, whence, base);
+	else if (whence == SEEK_SET)
 		to = offset;
-		break;
-	case SEEK_CUR:
-		if (__builtin_add_overflow((int64_t)f->pos, offset, &to))
-			return -EOVERFLOW;
-		break;
-	case SEEK_END:
-		if (__builtin_add_overflow(size, offset, &to))
-			return -EOVERFLOW;
-		break;
-	case SEEK_DATA:
-	case SEEK_HOLE:
-		if (offset < 0 || offset >= size)
-			return -ENXIO;
-		to = whence == SEEK_DATA ? offset : size;
-		break;
-	default:
-		return -EINVAL;
-	}
+	else if (__builtin_add_overflow(base, offset, &to))
+		return -EOVERFLOW;
 	if (to < 0)
-		return -EINVAL;
+		return whence == SEEK_DATA || whence == SEEK_HOLE ? to : -EINVAL;
 	f->pos = (uint64_t)to;
 	return to;
 }

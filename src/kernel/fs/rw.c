@@ -30,21 +30,6 @@
 
 #define RW_MAX 0x7ffff000ull /* what one call moves at most */
 
-void uio_skip(struct uio *u, size_t size)
-{
-	u->resid -= size;
-	while (size > 0) {
-		size_t left = uio_piece(u, u->iov_index)->iov_len - u->iov_offset;
-		if (size < left) {
-			u->iov_offset += size;
-			return;
-		}
-		size -= left;
-		u->iov_index++;
-		u->iov_offset = 0;
-	}
-}
-
 /* relatime: at most one update per change and day. Only where the inode's fields are the truth. */
 static void touch_atime(struct file *f)
 {

@@ -5,9 +5,6 @@
 
 #include "kernel/fs/file.h"
 
-/* Steps over `size` bytes of the memory side without moving data. */
-void uio_skip(struct uio *u, size_t size);
-
 /*
  * Before writing `size` bytes to a regular file at `pos`: RLIMIT_FSIZE. The count that may be
  * written, or -EFBIG (SIGXFSZ is then due: return call_signal(c, SIGXFSZ, -EFBIG)).

@@ -23,6 +23,7 @@
 #include "kernel/fs/setup.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 
@@ -100,21 +101,6 @@ static int make_directories(struct inode *root, const struct fs_plan *plan)
 	return 0;
 }
 
-/* Decimal digits of `n`, NUL-terminated. */
-static void put_decimal(char *dst, uint32_t n)
-{
-	char digits[10];
-	int count = 0;
-
-	do {
-		digits[count++] = (char)('0' + n % 10);
-		n /= 10;
-	} while (n > 0);
-	while (count > 0)
-		*dst++ = digits[--count];
-	*dst = '\0';
-}
-
 static int make_homes(struct inode *root, const struct fs_plan *plan)
 {
 	struct inode *dir;
@@ -131,7 +117,7 @@ static int make_homes(struct inode *root, const struct fs_plan *plan)
 		err = setup_dotfiles(dir, plan->uid, plan->gid);
 	if (err == 0)
 		err = tree_add_path(root, "run/user", 0755, 0, 0, &dir);
-	put_decimal(number, plan->uid);
+	snprintf(number, sizeof(number), "%u", plan->uid);
 	if (err == 0)
 		err = tree_add_dir(dir, number, 0700, plan->uid, plan->gid, NULL);
 	return err;

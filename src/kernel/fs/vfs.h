@@ -181,6 +181,10 @@ struct inode *inode_new(struct superblock *sb, enum inode_ops_id ops, uint32_t m
 struct inode *inode_get(struct inode *inode);
 void inode_put(struct inode *inode); /* NULL is fine */
 void inode_stat(const struct inode *inode, struct kstat *st); /* plain copy of the fields */
+/* What setattr does to the inode's own fields; the size is not among them. */
+void inode_set_attr(struct inode *inode, const struct iattr *attr);
+/* Type, mode, links, size and times as the host has them; owner and number stay. */
+void inode_set_stat(struct inode *inode, const struct stat *st);
 
 /*
  * Dentries and who changes them. A hashed dentry is found by dentry_lookup(); it stays in the cache
@@ -197,8 +201,9 @@ void dentry_put(struct dentry *d); /* NULL is fine */
 /* A new unhashed dentry with one reference. Gets its own references on parent and inode (may be
  * NULL). It is linked on parent->children, last. NULL on ENOMEM. */
 struct dentry *dentry_new(struct dentry *parent, struct qstr name, struct inode *inode);
-/* The root of a superblock: parent is itself, name "/"; sets sb->root. Keeps one reference. */
-struct dentry *dentry_new_root(struct superblock *sb, struct inode *inode);
+/* Gives the superblock its root dentry: parent is itself, name "/". Takes over the reference on the
+ * inode. 0 or -ENOMEM. */
+int superblock_set_root(struct superblock *sb, struct inode *root);
 /* The hashed dentry of that name without asking the file system; no reference taken, NULL = absent. */
 struct dentry *dentry_find(struct dentry *parent, struct qstr name);
 void dentry_instantiate(struct dentry *d, struct inode *inode);

@@ -21,7 +21,6 @@
 #include "base/util.h"
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/arena.h"
-#include "kernel/core/clock.h"
 #include "kernel/core/limits.h"
 #include "kernel/core/user.h"
 #include "kernel/fs/seq.h"
@@ -72,11 +71,6 @@ int shm_init(void)
 	if (!root->attachments.next)
 		list_init(&root->attachments);
 	return 0;
-}
-
-static int64_t now_seconds(void)
-{
-	return clock_real() / (int64_t)NSEC_PER_SEC;
 }
 
 static struct segment *segment_find(int id)
@@ -133,7 +127,7 @@ static long segment_create(struct call *c, int32_t key, uint64_t size, uint32_t 
 		return r;
 	}
 	s->creator_pid = c->task->proc->pid;
-	s->ctime = now_seconds();
+	s->ctime = ipc_now();
 	r = ipc_add(&root->segments, &s->ipc, c->task, key, flags & 0777);
 	if (r < 0) {
 		host_ref_drop(&s->ref);
@@ -200,7 +194,7 @@ static void detach(struct attachment *a, int pid)
 	list_del(&a->link);
 	kfree(a);
 	s->last_pid = pid;
-	s->dtime = now_seconds();
+	s->dtime = ipc_now();
 	if (--s->attached == 0 && s->removed)
 		segment_free(s);
 }
@@ -251,7 +245,7 @@ long sys_shmat(struct call *c)
 	if (r < 0)
 		return r;
 	s->last_pid = c->task->proc->pid;
-	s->atime = now_seconds();
+	s->atime = ipc_now();
 	const uint64_t args[6] = {
 		address, s->charged,
 		(read_only ? PROT_READ : PROT_READ | PROT_WRITE) | (flags & SHM_EXEC ? PROT_EXEC : 0),
@@ -308,9 +302,7 @@ static long cmd_info(struct call *c)
 				.shmseg = IPC_OBJECTS_MAX,
 				.shmall = limit_value(LIMIT_DISK_BYTES) / PAGE_SIZE };
 
-	if (user_write(c->task, CALL_ARG_PTR(c, 2), &info, sizeof(info)) < 0)
-		return -EFAULT;
-	return ipc_highest(&root->segments);
+	return ipc_report(c, 2, &info, sizeof(info), ipc_highest(&root->segments));
 }
 
 static uint64_t total_pages(void)
@@ -329,9 +321,7 @@ static long cmd_shm_info(struct call *c)
 {
 	struct shm_info info = { .used_ids = (int)root->segments.count, .shm_tot = total_pages() };
 
-	if (user_write(c->task, CALL_ARG_PTR(c, 2), &info, sizeof(info)) < 0)
-		return -EFAULT;
-	return ipc_highest(&root->segments);
+	return ipc_report(c, 2, &info, sizeof(info), ipc_highest(&root->segments));
 }
 
 static long cmd_stat(struct call *c, const struct segment *s, int cmd)
@@ -350,23 +340,18 @@ static long cmd_stat(struct call *c, const struct segment *s, int cmd)
 	ds.shm_cpid = s->creator_pid;
 	ds.shm_lpid = s->last_pid;
 	ds.shm_nattch = s->attached;
-	if (user_write(c->task, CALL_ARG_PTR(c, 2), &ds, sizeof(ds)) < 0)
-		return -EFAULT;
-	return cmd == IPC_STAT ? 0 : s->ipc.id;
+	return ipc_report(c, 2, &ds, sizeof(ds), cmd == IPC_STAT ? 0 : s->ipc.id);
 }
 
 static long cmd_set(struct call *c, struct segment *s)
 {
 	struct shmid_ds ds;
-	int r;
+	int r = ipc_read_set(c, 2, &ds, sizeof(ds), &s->ipc);
 
-	if (user_read(c->task, &ds, CALL_ARG_PTR(c, 2), sizeof(ds)) < 0)
-		return -EFAULT;
-	r = ipc_owner(c->task->cred, &s->ipc);
 	if (r < 0)
 		return r;
 	ipc_from_perm(&s->ipc, &ds.shm_perm);
-	s->ctime = now_seconds();
+	s->ctime = ipc_now();
 	return 0;
 }
 

@@ -40,6 +40,17 @@ int socket_read_name(struct call *c, struct uaddr src, uint64_t size,
 	return 0;
 }
 
+/* The arguments of bind and connect. */
+static int socket_and_name(struct call *c, struct file **ret_file, struct socket **ret_socket,
+			   struct sockaddr_storage *ret_name, socklen_t *ret_size)
+{
+	int err = socket_from_call(c, (int)c->args[0], ret_file, ret_socket);
+
+	if (err)
+		return err;
+	return socket_read_name(c, CALL_ARG_PTR(c, 1), c->args[2], ret_name, ret_size);
+}
+
 long sys_bind(struct call *c)
 {
 	struct sockaddr_storage name;
@@ -47,9 +58,7 @@ long sys_bind(struct call *c)
 	struct file *f;
 	struct socket *s;
 
-	int err = socket_from_call(c, (int)c->args[0], &f, &s);
-	if (!err)
-		err = socket_read_name(c, CALL_ARG_PTR(c, 1), c->args[2], &name, &size);
+	int err = socket_and_name(c, &f, &s, &name, &size);
 	return err ? err : socket_ops(s)->bind(c, s, &name, size);
 }
 
@@ -76,9 +85,7 @@ long sys_connect(struct call *c)
 	struct file *f;
 	struct socket *s;
 
-	int err = socket_from_call(c, (int)c->args[0], &f, &s);
-	if (!err)
-		err = socket_read_name(c, CALL_ARG_PTR(c, 1), c->args[2], &name, &size);
+	int err = socket_and_name(c, &f, &s, &name, &size);
 	return err ? err : socket_ops(s)->connect(c, f, s, &name, size);
 }
 

@@ -10,6 +10,9 @@
 
 #include "base/util.h"
 #include "kernel/core/arena.h"
+#include "kernel/core/call.h"
+#include "kernel/core/clock.h"
+#include "kernel/core/user.h"
 #include "kernel/sysv/sysv_internal.h"
 #include "kernel/task/cred.h"
 #include "kernel/task/task.h"
@@ -142,4 +145,21 @@ void ipc_from_perm(struct ipc_object *o, const struct ipc_perm *perm)
 	o->uid = perm->uid;
 	o->gid = perm->gid;
 	o->mode = perm->mode & 0777;
+}
+
+int64_t ipc_now(void)
+{
+	return clock_real() / (int64_t)NSEC_PER_SEC;
+}
+
+long ipc_report(struct call *c, int arg, const void *data, size_t size, long result)
+{
+	return user_write(c->task, CALL_ARG_PTR(c, arg), data, size) < 0 ? -EFAULT : result;
+}
+
+int ipc_read_set(struct call *c, int arg, void *ret_ds, size_t size, const struct ipc_object *o)
+{
+	if (user_read(c->task, ret_ds, CALL_ARG_PTR(c, arg), size) < 0)
+		return -EFAULT;
+	return ipc_owner(c->task->cred, o);
 }

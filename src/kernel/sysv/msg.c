@@ -17,7 +17,6 @@
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/arena.h"
 #include "kernel/core/call.h"
-#include "kernel/core/clock.h"
 #include "kernel/core/limits.h"
 #include "kernel/core/user.h"
 #include "kernel/sysv/sysv_internal.h"
@@ -40,11 +39,6 @@ struct message {
 	uint32_t size;
 	uint8_t data[];
 };
-
-static int64_t now_seconds(void)
-{
-	return clock_real() / (int64_t)NSEC_PER_SEC;
-}
 
 static struct queue *queue_find(int id)
 {
@@ -112,7 +106,7 @@ static long queue_create(struct call *c, int32_t key, uint32_t mode)
 		return -ENOMEM;
 	list_init(&q->messages);
 	q->bytes_max = QUEUE_BYTES_DEFAULT;
-	q->ctime = now_seconds();
+	q->ctime = ipc_now();
 	err = ipc_add(&sysv_root()->queues, &q->ipc, c->task, key, mode);
 	if (err) {
 		kfree(q);
@@ -174,7 +168,7 @@ static long send_now(struct call *c, struct queue *q, int64_t type, uint32_t siz
 	}
 	queue_put(q, m);
 	q->send_pid = c->task->proc->pid;
-	q->stime = now_seconds();
+	q->stime = ipc_now();
 	waitq_wake(&q->receivers, 0);
 	return CALL_DONE;
 }
@@ -240,7 +234,7 @@ static long receive_now(struct call *c, struct queue *q, struct message *m, int 
 		return CALL_DONE;
 	queue_take(q, m);
 	q->receive_pid = c->task->proc->pid;
-	q->rtime = now_seconds();
+	q->rtime = ipc_now();
 	waitq_wake(&q->senders, 0);
 	return CALL_DONE;
 }
@@ -291,9 +285,7 @@ static long cmd_info(struct call *c, int cmd)
 		info.msgmap = (int)root->total_messages;
 		info.msgtql = (int)root->total_bytes;
 	}
-	if (user_write(c->task, CALL_ARG_PTR(c, 2), &info, sizeof(info)) < 0)
-		return -EFAULT;
-	return ipc_highest(&root->queues);
+	return ipc_report(c, 2, &info, sizeof(info), ipc_highest(&root->queues));
 }
 
 static long cmd_stat(struct call *c, const struct queue *q, int cmd)
@@ -313,19 +305,14 @@ static long cmd_stat(struct call *c, const struct queue *q, int cmd)
 	ds.msg_qbytes = q->bytes_max;
 	ds.msg_lspid = q->send_pid;
 	ds.msg_lrpid = q->receive_pid;
-	if (user_write(c->task, CALL_ARG_PTR(c, 2), &ds, sizeof(ds)) < 0)
-		return -EFAULT;
-	return cmd == IPC_STAT ? 0 : q->ipc.id;
+	return ipc_report(c, 2, &ds, sizeof(ds), cmd == IPC_STAT ? 0 : q->ipc.id);
 }
 
 static long cmd_set(struct call *c, struct queue *q)
 {
 	struct msqid_ds ds;
-	int err;
+	int err = ipc_read_set(c, 2, &ds, sizeof(ds), &q->ipc);
 
-	if (user_read(c->task, &ds, CALL_ARG_PTR(c, 2), sizeof(ds)) < 0)
-		return -EFAULT;
-	err = ipc_owner(c->task->cred, &q->ipc);
 	if (err)
 		return err;
 	if (ds.msg_qbytes > QUEUE_BYTES_LIMIT ||
@@ -334,7 +321,7 @@ static long cmd_set(struct call *c, struct queue *q)
 		return -EPERM;
 	ipc_from_perm(&q->ipc, &ds.msg_perm);
 	q->bytes_max = (uint32_t)ds.msg_qbytes;
-	q->ctime = now_seconds();
+	q->ctime = ipc_now();
 	waitq_wake(&q->senders, 0);
 	waitq_wake(&q->receivers, 0);
 	return 0;

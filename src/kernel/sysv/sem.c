@@ -19,7 +19,6 @@
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/arena.h"
 #include "kernel/core/call.h"
-#include "kernel/core/clock.h"
 #include "kernel/core/user.h"
 #include "kernel/sysv/sysv_internal.h"
 #include "kernel/task/task.h"
@@ -63,7 +62,7 @@ static long sem_create(struct call *c, int32_t key, int count, uint32_t mode)
 	if (!set)
 		return -ENOMEM;
 	set->count = (uint32_t)count;
-	set->ctime = clock_real() / (int64_t)NSEC_PER_SEC;
+	set->ctime = ipc_now();
 	err = ipc_add(&root->sems, &set->ipc, c->task, key, mode);
 	if (err) {
 		kfree(set);
@@ -152,7 +151,7 @@ static void undo_apply(const struct sem_undo *u)
 		set->sems[i].value = MAX(0, MIN(value, SEM_VALUE_MAX));
 		set->sems[i].pid = u->proc->pid;
 	}
-	set->otime = clock_real() / (int64_t)NSEC_PER_SEC;
+	set->otime = ipc_now();
 	waitq_wake(&set->wq, 0);
 }
 
@@ -243,7 +242,7 @@ static long sem_finish(struct sem_request *r)
 		r->set->sems[r->ops[i].sem_num].pid = r->c->task->proc->pid;
 		changed |= r->ops[i].sem_op != 0;
 	}
-	r->set->otime = clock_real() / (int64_t)NSEC_PER_SEC;
+	r->set->otime = ipc_now();
 	if (changed)
 		waitq_wake(&r->set->wq, 0);
 	return CALL_DONE;

@@ -7,7 +7,6 @@
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/arena.h"
 #include "kernel/core/call.h"
-#include "kernel/core/clock.h"
 #include "kernel/core/user.h"
 #include "kernel/sysv/sysv_internal.h"
 #include "kernel/task/task.h"
@@ -39,9 +38,7 @@ static long cmd_info(struct call *c, int cmd)
 	struct seminfo info;
 
 	fill_info(root, cmd == SEM_INFO, &info);
-	if (user_write(c->task, CALL_ARG_PTR(c, 3), &info, sizeof(info)) < 0)
-		return -EFAULT;
-	return ipc_highest(&root->sems);
+	return ipc_report(c, 3, &info, sizeof(info), ipc_highest(&root->sems));
 }
 
 static long cmd_stat(struct call *c, const struct semset *set, int cmd)
@@ -59,23 +56,18 @@ static long cmd_stat(struct call *c, const struct semset *set, int cmd)
 	ds.sem_otime = set->otime;
 	ds.sem_ctime = set->ctime;
 	ds.sem_nsems = (__typeof__(ds.sem_nsems))set->count;
-	if (user_write(c->task, CALL_ARG_PTR(c, 3), &ds, sizeof(ds)) < 0)
-		return -EFAULT;
-	return cmd == IPC_STAT ? 0 : set->ipc.id;
+	return ipc_report(c, 3, &ds, sizeof(ds), cmd == IPC_STAT ? 0 : set->ipc.id);
 }
 
 static long cmd_set(struct call *c, struct semset *set)
 {
 	struct semid_ds ds;
-	int err;
+	int err = ipc_read_set(c, 3, &ds, sizeof(ds), &set->ipc);
 
-	if (user_read(c->task, &ds, CALL_ARG_PTR(c, 3), sizeof(ds)) < 0)
-		return -EFAULT;
-	err = ipc_owner(c->task->cred, &set->ipc);
 	if (err)
 		return err;
 	ipc_from_perm(&set->ipc, &ds.sem_perm);
-	set->ctime = clock_real() / (int64_t)NSEC_PER_SEC;
+	set->ctime = ipc_now();
 	return 0;
 }
 
@@ -101,7 +93,7 @@ static void values_changed(struct call *c, struct semset *set, int num)
 	for (uint32_t i = 0; i < set->count; i++)
 		if (num < 0 || (uint32_t)num == i)
 			set->sems[i].pid = c->task->proc->pid;
-	set->ctime = clock_real() / (int64_t)NSEC_PER_SEC;
+	set->ctime = ipc_now();
 	waitq_wake(&set->wq, 0);
 }
 

@@ -58,3 +58,11 @@ int ipc_permission(const struct cred *c, const struct ipc_object *o, uint32_t wa
 int ipc_owner(const struct cred *c, const struct ipc_object *o);
 void ipc_to_perm(const struct ipc_object *o, struct ipc_perm *ret);
 void ipc_from_perm(struct ipc_object *o, const struct ipc_perm *perm); /* IPC_SET */
+
+/* ---- pieces of the *ctl calls; `arg` is the number of the argument that points to the data ---- */
+
+int64_t ipc_now(void); /* seconds, as the *_ctime fields count */
+/* Hands out what a command reports: `result`, or -EFAULT. */
+long ipc_report(struct call *c, int arg, const void *data, size_t size, long result);
+/* IPC_SET: reads the whole *id_ds; the caller must own the object. 0, -EFAULT, -EPERM. */
+int ipc_read_set(struct call *c, int arg, void *ret_ds, size_t size, const struct ipc_object *o);

@@ -31,11 +31,6 @@
 #include "kernel/fs/ops.h"
 #include "kernel/host/host_file.h"
 
-static int64_t ns_of(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static struct list *bucket(struct hostfs_sb *hsb, uint64_t ino)
 {
 	return &hsb->buckets[(ino ^ (ino >> 8)) % HOSTFS_BUCKETS];
@@ -43,14 +38,7 @@ static struct list *bucket(struct hostfs_sb *hsb, uint64_t ino)
 
 static void refresh(struct inode *inode, const struct stat *st)
 {
-	inode->mode = st->st_mode;
-	inode->nlink = (uint32_t)st->st_nlink;
-	inode->rdev = (uint32_t)st->st_rdev;
-	inode->size = (uint64_t)st->st_size;
-	inode->blocks = (uint64_t)st->st_blocks;
-	inode->atime = ns_of(st->st_atim);
-	inode->mtime = ns_of(st->st_mtim);
-	inode->ctime = ns_of(st->st_ctim);
+	inode_set_stat(inode, st);
 	hostfs_node(inode)->fresh_at = clock_mono();
 }
 
@@ -132,8 +120,8 @@ int hostfs_inode(struct superblock *sb, struct host_ref *ref, const struct stat 
 	inode->ino = st->st_ino;
 	inode->uid = hsb->uid;
 	inode->gid = hsb->gid;
-	inode->btime = ns_of(st->st_ctim);
 	refresh(inode, st);
+	inode->btime = inode->ctime;
 	*ret = inode;
 	return 0;
 }
@@ -296,14 +284,11 @@ int hostfs_sb_new(unsigned host_root, uint32_t uid, uint32_t gid, bool writable,
 		err = host_ref_path(&ref, host_root, "");
 	if (err == 0)
 		err = hostfs_inode(sb, &ref, &st, &root);
-	if (err < 0)
-		return err;
-	struct dentry *dentry = dentry_new_root(sb, root);
-	inode_put(root);
-	if (!dentry)
-		return -ENOMEM;
-	*ret = sb;
-	return 0;
+	if (err == 0)
+		err = superblock_set_root(sb, root);
+	if (err == 0)
+		*ret = sb;
+	return err;
 }
 
 const struct inode_ops host_inode_ops = {

@@ -3,7 +3,6 @@
  * with the access mode it asked for, pinned until the last close.
  */
 #include <errno.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -128,39 +127,9 @@ static ssize_t file_write(struct file *f, struct uio *u, uint64_t *pos)
 	return total;
 }
 
-static int64_t file_lseek(struct file *f, int64_t offset, int whence)
+static int64_t file_seek_extent(struct file *f, int64_t offset, int whence)
 {
-	int64_t base = 0, at;
-	struct stat st;
-	int err;
-
-	switch (whence) {
-	case SEEK_SET:
-		break;
-	case SEEK_CUR:
-		base = (int64_t)f->pos;
-		break;
-	case SEEK_END:
-		err = host_fstat(ref_of(f), &st);
-		if (err < 0)
-			return err;
-		base = st.st_size;
-		break;
-	case SEEK_DATA:
-	case SEEK_HOLE:
-		at = host_seek(ref_of(f), offset, whence);
-		if (at >= 0)
-			f->pos = (uint64_t)at;
-		return at;
-	default:
-		return -EINVAL;
-	}
-	if (__builtin_add_overflow(base, offset, &at))
-		return -EOVERFLOW;
-	if (at < 0)
-		return -EINVAL;
-	f->pos = (uint64_t)at;
-	return at;
+	return host_seek(ref_of(f), offset, whence);
 }
 
 static int file_truncate(struct file *f, uint64_t size)
@@ -198,28 +167,14 @@ static int file_mmap(struct file *f, bool shared, bool writable, int *ret_host_f
 	return 0;
 }
 
-static long file_ioctl(struct call *c, struct file *f, uint32_t cmd, uint64_t arg)
-{
-	struct stat st;
-
-	if (cmd != FIONREAD)
-		return -ENOTTY;
-	int err = host_fstat(ref_of(f), &st);
-	if (err < 0)
-		return err;
-	uint64_t left = (uint64_t)st.st_size > f->pos ? (uint64_t)st.st_size - f->pos : 0;
-	return user_write_u32(c->task, uaddr(arg), (uint32_t)MIN(left, (uint64_t)INT32_MAX));
-}
-
 const struct file_ops host_file_ops = {
 	.name = "host",
 	.read = file_read,
 	.write = file_write,
-	.lseek = file_lseek,
+	.seek_extent = file_seek_extent,
 	.truncate = file_truncate,
 	.fallocate = file_fallocate,
 	.fsync = file_fsync,
 	.mmap = file_mmap,
 	.release = file_release,
-	.ioctl = file_ioctl,
 };

@@ -29,6 +29,7 @@
 
 #include "base/util.h"
 #include "kernel/core/arena.h"
+#include "kernel/core/clock.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/ops.h"
 #include "kernel/host/host_file.h"
@@ -307,8 +308,8 @@ static int inode_getattr(struct task *task, struct inode *inode, struct kstat *s
 		return 0;
 	inode->size = st->size = (uint64_t)host.st_size;
 	st->blocks = (uint64_t)host.st_blocks;
-	st->mtime = host.st_mtim.tv_sec * 1000000000ll + host.st_mtim.tv_nsec;
-	st->ctime = host.st_ctim.tv_sec * 1000000000ll + host.st_ctim.tv_nsec;
+	st->mtime = (int64_t)ns_from_timespec(&host.st_mtim);
+	st->ctime = (int64_t)ns_from_timespec(&host.st_ctim);
 	return 0;
 }
 

@@ -18,27 +18,31 @@ static bool starts(const char *line, const char *word)
 	return !strncmp(line, word, n) && (line[n] == '\t' || line[n] == ' ' || line[n] == ':');
 }
 
+/* Lines about the topology: they tell of the sandbox's. */
+enum topology { NUMBER, COUNT, ZERO };
+static const struct {
+	const char *word, *label;
+	enum topology value;
+} topology[] = {
+	{ "processor", "processor\t", NUMBER }, { "physical id", "physical id\t", ZERO },
+	{ "siblings", "siblings\t", COUNT },	{ "core id", "core id\t\t", NUMBER },
+	{ "cpu cores", "cpu cores\t", COUNT },	{ "apicid", "apicid\t\t", NUMBER },
+	{ "initial apicid", "initial apicid\t", NUMBER },
+};
+
 /* One line of the host's file, with the topology of the sandbox. */
 static void show_line(struct seq *s, const char *line, uint32_t cpu)
 {
-	if (starts(line, "processor"))
-		seq_printf(s, "processor\t: %u\n", cpu);
-	else if (starts(line, "physical id"))
-		seq_text(s, "physical id\t: 0\n");
-	else if (starts(line, "siblings"))
-		seq_printf(s, "siblings\t: %u\n", cpu_count());
-	else if (starts(line, "core id"))
-		seq_printf(s, "core id\t\t: %u\n", cpu);
-	else if (starts(line, "cpu cores"))
-		seq_printf(s, "cpu cores\t: %u\n", cpu_count());
-	else if (starts(line, "apicid"))
-		seq_printf(s, "apicid\t\t: %u\n", cpu);
-	else if (starts(line, "initial apicid"))
-		seq_printf(s, "initial apicid\t: %u\n", cpu);
-	else {
-		seq_text(s, line);
-		seq_text(s, "\n");
+	for (size_t i = 0; i < ARRAY_SIZE(topology); i++) {
+		if (!starts(line, topology[i].word))
+			continue;
+		uint32_t value = topology[i].value == NUMBER ? cpu :
+				 topology[i].value == COUNT  ? cpu_count() : 0;
+		seq_printf(s, "%s: %u\n", topology[i].label, value);
+		return;
 	}
+	seq_text(s, line);
+	seq_text(s, "\n");
 }
 
 static bool from_host(struct seq *s)

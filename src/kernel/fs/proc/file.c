@@ -1,22 +1,19 @@
 /*
  * Open files of /proc.
  *
- * The text of a file is generated when it is read at position 0 and kept with the open file, so
- * that one pass over a file sees one state, and a reader that seeks back (top, free) gets fresh
- * numbers. Writes are given to the row whole; /proc/PID/mem has no text and moves memory.
+ * Text is generated when it is read (fs/generated.h). Writes are given to the row whole;
+ * /proc/PID/mem has no text and moves memory.
  */
 #include <errno.h>
 #include <linux/capability.h>
 #include <string.h>
 
 #include "kernel/core/arena.h"
-#include "kernel/fs/file.h"
+#include "kernel/fs/generated.h"
 #include "kernel/fs/ops.h"
 #include "kernel/fs/proc/proc_internal.h"
 
 #define WRITE_MAX 4096u
-
-int proc_open(struct call *c, struct inode *inode, struct file *file);
 
 int proc_open(struct call *c, struct inode *inode, struct file *file)
 {
@@ -40,34 +37,13 @@ int proc_open(struct call *c, struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Makes the text anew. */
-static int generate(struct file *f, struct task *reader, struct seq **ret)
+static int generate(struct file *f, struct task *reader, struct seq *s)
 {
 	struct proc_ctx x;
-	int error = proc_resolve(f->inode, reader, &x);
-	struct seq *s = f->priv;
 
-	if (error)
+	if (proc_resolve(f->inode, reader, &x))
 		return -ESRCH;
-	if (!s) {
-		s = knew(struct seq);
-		if (!s)
-			return -ENOMEM;
-		f->priv = s;
-	}
-	s->size = 0;
-	s->error = 0;
-	error = x.row->show ? x.row->show(s, &x) : -EINVAL;
-	if (!error)
-		error = s->error;
-	if (error) { /* the next read tries again */
-		seq_free(s);
-		kfree(s);
-		f->priv = NULL;
-		return error;
-	}
-	*ret = s;
-	return 0;
+	return x.row->show ? x.row->show(s, &x) : -EINVAL;
 }
 
 static ssize_t memory_move(struct file *f, struct uio *u, uint64_t *pos, bool write)
@@ -109,23 +85,12 @@ static const struct proc_row *file_row(struct file *f, struct task *reader)
 static ssize_t proc_read(struct file *f, struct uio *u, uint64_t *pos)
 {
 	const struct proc_row *row = file_row(f, u->task);
-	struct seq *s = f->priv;
 
 	if (!row)
 		return -ESRCH;
 	if (row->flags & PROC_MEMORY)
 		return memory_move(f, u, pos, false);
-	if (!s || *pos == 0) {
-		int error = generate(f, u->task, &s);
-		if (error)
-			return error;
-	}
-	if (*pos >= s->size)
-		return 0;
-	ssize_t n = uio_put(u, s->data + *pos, MIN(u->resid, s->size - (size_t)*pos));
-	if (n > 0)
-		*pos += (uint64_t)n;
-	return n;
+	return generated_read(f, u, pos, generate);
 }
 
 static ssize_t proc_write(struct file *f, struct uio *u, uint64_t *pos)
@@ -174,22 +139,11 @@ static int proc_truncate(struct file *f, uint64_t size)
 	return 0;
 }
 
-static void proc_release(struct file *f)
-{
-	struct seq *s = f->priv;
-
-	if (!s)
-		return;
-	seq_free(s);
-	kfree(s);
-	f->priv = NULL;
-}
-
 const struct file_ops proc_file_ops = {
 	.name = "proc",
 	.read = proc_read,
 	.write = proc_write,
 	.lseek = proc_lseek,
 	.truncate = proc_truncate,
-	.release = proc_release,
+	.release = generated_release,
 };

@@ -29,6 +29,7 @@
 
 #include "kernel/core/arena.h"
 #include "kernel/fs/file.h"
+#include "kernel/fs/generated.h"
 #include "kernel/fs/ops.h"
 #include "kernel/fs/proc/proc_internal.h"
 #include "kernel/task/family.h"
@@ -183,21 +184,6 @@ static int make_inode(struct superblock *sb, struct task *reader, struct inode *
 }
 
 /* ---- rows by path ---- */
-
-/* The name that `row` has in directory `dir`, or NULL when it is not directly in there. */
-static const char *name_in(const struct proc_row *row, const char *dir)
-{
-	size_t length = strlen(dir);
-	const char *name = row->path;
-
-	if (length) {
-		if (strncmp(name, dir, length) || name[length] != '/')
-			return NULL;
-		name += length + 1;
-	}
-	return *name && !strchr(name, '/') ? name : NULL;
-}
-
 static bool row_applies(const struct proc_row *row, bool thread)
 {
 	return !(row->flags & (thread ? PROC_PROCESS_ONLY : PROC_THREAD_ONLY));
@@ -263,7 +249,7 @@ static bool table_child(struct proc_key dir, struct qstr name, struct proc_key *
 	const char *path = row_of(dir.row)->path;
 
 	for (size_t i = 1; i < count; i++) {
-		const char *entry = name_in(&rows[i], path);
+		const char *entry = generated_name(rows[i].path, path);
 		if (!entry || strncmp(entry, name.name, name.length) || entry[name.length])
 			continue;
 		if (!system && !row_applies(&rows[i], dir.thread))
@@ -361,7 +347,7 @@ static bool list_rows(struct proc_key dir, const struct lister *l)
 	const char *path = row_of(dir.row)->path;
 
 	for (size_t i = 1; i < count; i++) {
-		const char *name = name_in(&rows[i], path);
+		const char *name = generated_name(rows[i].path, path);
 		struct proc_key key = dir;
 		if (!name || (!system && !row_applies(&rows[i], dir.thread)))
 			continue;
@@ -443,8 +429,6 @@ static int proc_setattr(struct inode *inode, const struct iattr *attr)
 	return attr->valid & (ATTR_MODE | ATTR_UID | ATTR_GID) ? -EPERM : 0;
 }
 
-int proc_open(struct call *c, struct inode *inode, struct file *file); /* file.c */
-
 const struct inode_ops proc_inode_ops = {
 	.lookup = proc_lookup,
 	.readlink = proc_readlink,
@@ -479,11 +463,7 @@ int procfs_mount(void)
 		return -ENOMEM;
 	sb->no_dcache = true;
 	int error = make_inode(sb, NULL, NULL, (struct proc_key){ 0 }, &root);
-	if (error)
-		return error;
-	struct dentry *dentry = dentry_new_root(sb, root);
-	inode_put(root);
-	if (!dentry)
-		return -ENOMEM;
-	return mount_add(sb, "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "proc");
+	if (!error)
+		error = superblock_set_root(sb, root);
+	return error ? error : mount_add(sb, "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "proc");
 }

@@ -54,10 +54,11 @@ ssize_t proc_net_readlink(const struct proc_ctx *x, char *dst, size_t capacity)
 	return copy_text("self/net", dst, capacity);
 }
 
-/* A path as the reader sees it. */
-static ssize_t print_path(const struct proc_ctx *x, struct path p, char *dst, size_t capacity)
+/* The path of the object as the reader sees it. */
+ssize_t proc_magic_readlink(const struct proc_ctx *x, char *dst, size_t capacity)
 {
 	char name[PATH_MAX_BYTES];
+	struct path p = x->row->target(x);
 	struct path root = x->reader && x->reader->fs ? x->reader->fs->root : root_path();
 
 	if (!p.dentry)
@@ -66,73 +67,35 @@ static ssize_t print_path(const struct proc_ctx *x, struct path p, char *dst, si
 	return n < 0 ? n : copy_text(name, dst, capacity);
 }
 
-static int jump(struct path p, struct path *ret)
+int proc_magic_follow(const struct proc_ctx *x, struct path *ret)
 {
+	struct path p = x->row->target(x);
+
 	if (!p.dentry)
 		return -ENOENT;
 	*ret = path_get(p);
 	return 0;
 }
 
-static struct path exe_of(const struct proc_ctx *x)
+struct path proc_exe_target(const struct proc_ctx *x)
 {
 	return x->task ? x->proc->exe : (struct path){ 0 };
 }
 
-static struct path cwd_of(const struct proc_ctx *x)
+struct path proc_cwd_target(const struct proc_ctx *x)
 {
 	return x->task && x->task->fs ? x->task->fs->cwd : (struct path){ 0 };
 }
 
-static struct path root_of(const struct proc_ctx *x)
+struct path proc_root_target(const struct proc_ctx *x)
 {
 	return x->task && x->task->fs ? x->task->fs->root : (struct path){ 0 };
 }
 
-static struct path fd_of(const struct proc_ctx *x)
+static struct path proc_fd_target(const struct proc_ctx *x)
 {
 	struct file *f = x->task && x->task->files ? fd_file(x->task, (int)x->key.fd) : NULL;
 	return f ? f->path : (struct path){ 0 };
-}
-
-ssize_t proc_exe_readlink(const struct proc_ctx *x, char *dst, size_t capacity)
-{
-	return print_path(x, exe_of(x), dst, capacity);
-}
-
-int proc_exe_follow(const struct proc_ctx *x, struct path *ret)
-{
-	return jump(exe_of(x), ret);
-}
-
-ssize_t proc_cwd_readlink(const struct proc_ctx *x, char *dst, size_t capacity)
-{
-	return print_path(x, cwd_of(x), dst, capacity);
-}
-
-int proc_cwd_follow(const struct proc_ctx *x, struct path *ret)
-{
-	return jump(cwd_of(x), ret);
-}
-
-ssize_t proc_root_readlink(const struct proc_ctx *x, char *dst, size_t capacity)
-{
-	return print_path(x, root_of(x), dst, capacity);
-}
-
-int proc_root_follow(const struct proc_ctx *x, struct path *ret)
-{
-	return jump(root_of(x), ret);
-}
-
-ssize_t proc_fd_readlink(const struct proc_ctx *x, char *dst, size_t capacity)
-{
-	return print_path(x, fd_of(x), dst, capacity);
-}
-
-int proc_fd_follow(const struct proc_ctx *x, struct path *ret)
-{
-	return jump(fd_of(x), ret);
 }
 
 /* ---- namespaces: one of each kind ---- */
@@ -219,8 +182,9 @@ const struct proc_row proc_fd_row = {
 	.path = "fd/N",
 	.mode = S_IFLNK | 0700,
 	.flags = PROC_INSPECT,
-	.readlink = proc_fd_readlink,
-	.follow = proc_fd_follow,
+	.readlink = proc_magic_readlink,
+	.follow = proc_magic_follow,
+	.target = proc_fd_target,
 };
 
 /* An open namespace can be compared by stat(2), nothing else. */

@@ -59,6 +59,7 @@ struct proc_row {
 	int (*write)(const struct proc_ctx *x, const char *text, size_t size);
 	ssize_t (*readlink)(const struct proc_ctx *x, char *dst, size_t capacity);
 	int (*follow)(const struct proc_ctx *x, struct path *ret);
+	struct path (*target)(const struct proc_ctx *x); /* of proc_magic_*(); no references taken */
 };
 
 extern const struct proc_row proc_system_rows[];
@@ -72,15 +73,14 @@ extern const struct proc_row proc_fd_row, proc_fdinfo_row, proc_ns_row;
 uint64_t proc_key_pack(struct proc_key k); /* the inode number */
 /* Fills *x. -ESRCH when the process is gone, -ENOENT when the descriptor is. */
 int proc_resolve(const struct inode *inode, struct task *reader, struct proc_ctx *x);
+/* file.c: inode_ops.open. */
+int proc_open(struct call *c, struct inode *inode, struct file *file);
 /* May the reader look into the process? 0 or -EACCES. */
 int proc_may_inspect(const struct proc_ctx *x);
 
 /* ---- generators; one file each family ---- */
 #define PROC_SHOW(name) int name(struct seq *s, const struct proc_ctx *x)
 #define PROC_WRITE(name) int name(const struct proc_ctx *x, const char *text, size_t size)
-#define PROC_LINK(name)                                                                            \
-	ssize_t name##_readlink(const struct proc_ctx *x, char *dst, size_t capacity);              \
-	int name##_follow(const struct proc_ctx *x, struct path *ret)
 
 /* pid_stat.c */
 PROC_SHOW(proc_pid_stat);
@@ -122,12 +122,14 @@ PROC_WRITE(proc_write_ignored);
 PROC_WRITE(proc_write_refused);
 
 /* pid_link.c */
-PROC_LINK(proc_self);
-PROC_LINK(proc_exe);
-PROC_LINK(proc_cwd);
-PROC_LINK(proc_root);
-PROC_LINK(proc_fd);
-PROC_LINK(proc_ns);
+ssize_t proc_magic_readlink(const struct proc_ctx *x, char *dst, size_t capacity);
+int proc_magic_follow(const struct proc_ctx *x, struct path *ret);
+struct path proc_exe_target(const struct proc_ctx *x);
+struct path proc_cwd_target(const struct proc_ctx *x);
+struct path proc_root_target(const struct proc_ctx *x);
+ssize_t proc_ns_readlink(const struct proc_ctx *x, char *dst, size_t capacity);
+int proc_ns_follow(const struct proc_ctx *x, struct path *ret);
+ssize_t proc_self_readlink(const struct proc_ctx *x, char *dst, size_t capacity);
 ssize_t proc_thread_self_readlink(const struct proc_ctx *x, char *dst, size_t capacity);
 ssize_t proc_mounts_readlink(const struct proc_ctx *x, char *dst, size_t capacity);
 ssize_t proc_net_readlink(const struct proc_ctx *x, char *dst, size_t capacity);

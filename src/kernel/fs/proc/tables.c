@@ -9,9 +9,10 @@
 #define TEXT_FLAGS(p, m, f, fl) { .path = p, .mode = S_IFREG | (m), .show = f, .flags = fl }
 #define WRITABLE(p, m, f, w) { .path = p, .mode = S_IFREG | (m), .show = f, .write = w }
 #define LINK(p, r) { .path = p, .mode = S_IFLNK | 0777, .readlink = r }
-#define MAGIC(p, name)                                                                             \
-	{ .path = p, .mode = S_IFLNK | 0777, .flags = PROC_INSPECT, .readlink = name##_readlink,    \
-	  .follow = name##_follow }
+#define MAGIC(p, ...) { .path = p, .mode = S_IFLNK | 0777, .flags = PROC_INSPECT, __VA_ARGS__ }
+#define OBJECT(p, t)                                                                               \
+	MAGIC(p, .readlink = proc_magic_readlink, .follow = proc_magic_follow, .target = t)
+#define NAMESPACE(p) MAGIC(p, .readlink = proc_ns_readlink, .follow = proc_ns_follow)
 
 const struct proc_row proc_system_rows[] = {
 	DIR(""),
@@ -101,9 +102,9 @@ const struct proc_row proc_pid_rows[] = {
 	WRITABLE("comm", 0644, proc_pid_comm, proc_pid_comm_write),
 	{ .path = "coredump_filter", .mode = S_IFREG | 0644, .flags = PROC_PROCESS_ONLY,
 	  .show = proc_pid_coredump_filter, .write = proc_write_ignored },
-	MAGIC("cwd", proc_cwd),
+	OBJECT("cwd", proc_cwd_target),
 	TEXT_FLAGS("environ", 0400, proc_pid_environ, PROC_INSPECT),
-	MAGIC("exe", proc_exe),
+	OBJECT("exe", proc_exe_target),
 	WRITABLE("gid_map", 0644, proc_pid_id_map, proc_write_refused),
 	TEXT_FLAGS("io", 0400, proc_pid_io, PROC_INSPECT),
 	TEXT("limits", 0444, proc_pid_limits),
@@ -138,21 +139,21 @@ const struct proc_row proc_pid_rows[] = {
 	TEXT("net/unix", 0444, proc_net_unix_file),
 	TEXT("net/wireless", 0444, proc_net_empty_file),
 	{ .path = "ns", .mode = S_IFDIR | 0511 },
-	MAGIC("ns/cgroup", proc_ns),
-	MAGIC("ns/ipc", proc_ns),
-	MAGIC("ns/mnt", proc_ns),
-	MAGIC("ns/net", proc_ns),
-	MAGIC("ns/pid", proc_ns),
-	MAGIC("ns/pid_for_children", proc_ns),
-	MAGIC("ns/time", proc_ns),
-	MAGIC("ns/time_for_children", proc_ns),
-	MAGIC("ns/user", proc_ns),
-	MAGIC("ns/uts", proc_ns),
+	NAMESPACE("ns/cgroup"),
+	NAMESPACE("ns/ipc"),
+	NAMESPACE("ns/mnt"),
+	NAMESPACE("ns/net"),
+	NAMESPACE("ns/pid"),
+	NAMESPACE("ns/pid_for_children"),
+	NAMESPACE("ns/time"),
+	NAMESPACE("ns/time_for_children"),
+	NAMESPACE("ns/user"),
+	NAMESPACE("ns/uts"),
 	WRITABLE("oom_adj", 0644, proc_pid_oom_adj, proc_pid_oom_adj_write),
 	TEXT("oom_score", 0444, proc_pid_zero),
 	WRITABLE("oom_score_adj", 0644, proc_pid_oom_score_adj, proc_pid_oom_score_adj_write),
 	TEXT_FLAGS("personality", 0400, proc_pid_personality, PROC_INSPECT),
-	MAGIC("root", proc_root),
+	OBJECT("root", proc_root_target),
 	TEXT("sched", 0644, proc_pid_sched),
 	TEXT("schedstat", 0444, proc_pid_schedstat),
 	TEXT("sessionid", 0444, proc_pid_unset_id),

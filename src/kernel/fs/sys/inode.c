@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "kernel/core/arena.h"
-#include "kernel/fs/file.h"
+#include "kernel/fs/generated.h"
 #include "kernel/fs/ops.h"
 #include "kernel/fs/sys/sys_internal.h"
 #include "kernel/fs/vfs.h"
@@ -44,20 +44,6 @@ static const struct sys_row *row_of(const struct inode *inode)
 static uint32_t cpu_of(const struct inode *inode)
 {
 	return (uint32_t)(inode->ino >> CPU_SHIFT);
-}
-
-/* The name of `row` directly below `dir`, or NULL. */
-static const char *name_in(const struct sys_row *row, const char *dir)
-{
-	size_t length = strlen(dir);
-	const char *name = row->path;
-
-	if (length) {
-		if (strncmp(name, dir, length) || name[length] != '/')
-			return NULL;
-		name += length + 1;
-	}
-	return *name && !strchr(name, '/') ? name : NULL;
 }
 
 /* Compares a name with a row's, whose '%' matches the number of a processor. */
@@ -101,7 +87,7 @@ static int sys_lookup(struct task *task, struct inode *dir, struct dentry *paren
 	(void)parent;
 	for (uint32_t i = 1; i < sys_row_count; i++) {
 		uint32_t cpu = cpu_of(dir);
-		const char *entry = name_in(&sys_rows[i], path);
+		const char *entry = generated_name(sys_rows[i].path, path);
 		if (entry && name_matches(entry, name, &cpu))
 			return make_inode(dir->sb, i, cpu, ret);
 	}
@@ -132,7 +118,7 @@ static int sys_readdir(struct task *task, struct inode *dir, struct dentry *dent
 	(void)task;
 	(void)dentry;
 	for (uint32_t i = 1; i < sys_row_count; i++) {
-		const char *entry = name_in(&sys_rows[i], path);
+		const char *entry = generated_name(sys_rows[i].path, path);
 		if (entry && !emit_row(i, cpu_of(dir), entry, ctx, emit))
 			break;
 	}
@@ -156,76 +142,27 @@ const struct inode_ops sys_inode_ops = {
 	.open = sys_open_file,
 };
 
-/* ---- open files: generated when read from the start ---- */
-static int generate(struct file *f, struct seq **ret)
+/* ---- open files ---- */
+static int generate(struct file *f, struct task *reader, struct seq *s)
 {
 	const struct sys_row *row = row_of(f->inode);
-	struct seq *s = f->priv;
-	int error = 0;
 
-	if (!s) {
-		s = knew(struct seq);
-		if (!s)
-			return -ENOMEM;
-		f->priv = s;
-	}
-	s->size = 0;
-	s->error = 0;
-	if (row->value)
-		seq_printf(s, "%s\n", row->value);
-	else if (row->show)
-		error = row->show(s, cpu_of(f->inode));
-	*ret = s;
-	return error ? error : s->error;
+	(void)reader;
+	if (!row->value)
+		return row->show ? row->show(s, cpu_of(f->inode)) : 0;
+	seq_printf(s, "%s\n", row->value);
+	return 0;
 }
 
 static ssize_t sys_read_file(struct file *f, struct uio *u, uint64_t *pos)
 {
-	struct seq *s = f->priv;
-
-	if (!s || *pos == 0) {
-		int error = generate(f, &s);
-		if (error)
-			return error;
-	}
-	if (*pos >= s->size)
-		return 0;
-	ssize_t n = uio_put(u, s->data + *pos, MIN(u->resid, s->size - (size_t)*pos));
-	if (n > 0)
-		*pos += (uint64_t)n;
-	return n;
-}
-
-static void sys_release(struct file *f)
-{
-	struct seq *s = f->priv;
-
-	if (!s)
-		return;
-	seq_free(s);
-	kfree(s);
-	f->priv = NULL;
-}
-
-static int64_t sys_lseek_file(struct file *f, int64_t offset, int whence)
-{
-	if (whence == SEEK_CUR && __builtin_add_overflow(offset, (int64_t)f->pos, &offset))
-		return -EOVERFLOW;
-	if (whence == SEEK_END)
-		offset += FILE_SIZE;
-	else if (whence != SEEK_SET && whence != SEEK_CUR)
-		return -EINVAL;
-	if (offset < 0)
-		return -EINVAL;
-	f->pos = (uint64_t)offset;
-	return offset;
+	return generated_read(f, u, pos, generate);
 }
 
 const struct file_ops sys_file_ops = {
 	.name = "sysfs",
 	.read = sys_read_file,
-	.lseek = sys_lseek_file,
-	.release = sys_release,
+	.release = generated_release,
 };
 
 /* ---- mounting ---- */
@@ -238,13 +175,9 @@ static int mount_at(uint32_t row, uint64_t magic, const char *where, const char 
 		return -ENOMEM;
 	sb->read_only = true;
 	int error = make_inode(sb, row, 0, &root);
-	if (error)
-		return error;
-	struct dentry *dentry = dentry_new_root(sb, root);
-	inode_put(root);
-	if (!dentry)
-		return -ENOMEM;
-	return mount_add(sb, where, MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, source);
+	if (!error)
+		error = superblock_set_root(sb, root);
+	return error ? error : mount_add(sb, where, MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, source);
 }
 
 int sysfs_mount(void)

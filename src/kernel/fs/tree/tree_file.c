@@ -3,7 +3,6 @@
  * move from a lower file to a private one under any number of them.
  */
 #include <errno.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -47,9 +46,9 @@ static ssize_t file_write(struct file *f, struct uio *u, uint64_t *pos)
 	return n;
 }
 
-/* The next data or hole at or after `offset`. */
-static int64_t seek_extent(struct inode *inode, int64_t offset, int whence)
+static int64_t file_seek_extent(struct file *f, int64_t offset, int whence)
 {
+	const struct inode *inode = f->inode;
 	struct tree_node *node = tree_node(inode);
 
 	if (offset < 0 || (uint64_t)offset >= inode->size)
@@ -57,36 +56,6 @@ static int64_t seek_extent(struct inode *inode, int64_t offset, int whence)
 	if (node->storage == TREE_INLINE)
 		return whence == SEEK_DATA ? offset : (int64_t)inode->size;
 	return host_seek(&node->ref, offset, whence);
-}
-
-static int64_t file_lseek(struct file *f, int64_t offset, int whence)
-{
-	int64_t base = 0, at;
-
-	switch (whence) {
-	case SEEK_SET:
-		break;
-	case SEEK_CUR:
-		base = (int64_t)f->pos;
-		break;
-	case SEEK_END:
-		base = (int64_t)f->inode->size;
-		break;
-	case SEEK_DATA:
-	case SEEK_HOLE:
-		at = seek_extent(f->inode, offset, whence);
-		if (at >= 0)
-			f->pos = (uint64_t)at;
-		return at;
-	default:
-		return -EINVAL;
-	}
-	if (__builtin_add_overflow(base, offset, &at))
-		return -EOVERFLOW;
-	if (at < 0)
-		return -EINVAL;
-	f->pos = (uint64_t)at;
-	return at;
 }
 
 static int file_truncate(struct file *f, uint64_t size)
@@ -111,22 +80,13 @@ static int file_mmap(struct file *f, bool shared, bool writable, int *ret_host_f
 	return tree_map_fd(f->inode, shared && file_writable(f), ret_host_fd);
 }
 
-static long file_ioctl(struct call *c, struct file *f, uint32_t cmd, uint64_t arg)
-{
-	if (cmd != FIONREAD)
-		return -ENOTTY;
-	uint64_t left = f->inode->size > f->pos ? f->inode->size - f->pos : 0;
-	return user_write_u32(c->task, uaddr(arg), (uint32_t)MIN(left, (uint64_t)INT32_MAX));
-}
-
 const struct file_ops tree_file_ops = {
 	.name = "tree",
 	.read = file_read,
 	.write = file_write,
-	.lseek = file_lseek,
+	.seek_extent = file_seek_extent,
 	.truncate = file_truncate,
 	.fallocate = file_fallocate,
 	.fsync = file_fsync,
 	.mmap = file_mmap,
-	.ioctl = file_ioctl,
 };

@@ -46,11 +46,6 @@
 #include "kernel/fs/tree/tree_internal.h"
 #include "kernel/host/host_file.h"
 
-static int64_t ns_of(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 int tree_inode_new(struct superblock *sb, uint32_t mode, uint32_t uid, uint32_t gid, bool charge,
 		   struct inode **ret)
 {
@@ -94,15 +89,9 @@ int tree_lower_new(struct superblock *sb, struct inode *home, struct host_ref *r
 	node->ref.directory = S_ISDIR(st->st_mode);
 	node->home = home ? inode_get(home) : NULL;
 	inode->ino = st->st_ino;
-	inode->nlink = (uint32_t)st->st_nlink;
+	inode_set_stat(inode, st);
 	if (S_ISDIR(st->st_mode) && inode->nlink < 2)
 		inode->nlink = 2;
-	inode->size = (uint64_t)st->st_size;
-	inode->blocks = (uint64_t)st->st_blocks;
-	inode->rdev = (uint32_t)st->st_rdev;
-	inode->atime = ns_of(st->st_atim);
-	inode->mtime = ns_of(st->st_mtim);
-	inode->ctime = ns_of(st->st_ctim);
 	inode->btime = inode->ctime;
 	*ret = inode;
 	return 0;
@@ -207,7 +196,7 @@ static int getattr(struct task *task, struct inode *inode, struct kstat *st)
 
 	if (node->mapped && host_fstat(&node->ref, &host) == 0) {
 		/* Stores through a mapping are known to the host only. */
-		int64_t mtime = ns_of(host.st_mtim);
+		int64_t mtime = (int64_t)ns_from_timespec(&host.st_mtim);
 		if (mtime > node->host_mtime && mtime > inode->mtime) {
 			inode->mtime = inode->ctime = mtime;
 			node->host_mtime = mtime;
@@ -232,19 +221,9 @@ static int setattr(struct inode *inode, const struct iattr *attr)
 		if (err < 0)
 			return err;
 	}
-	if (attr->valid & ATTR_MODE)
-		inode->mode = (inode->mode & S_IFMT) | (attr->mode & 07777);
-	if (attr->valid & ATTR_UID)
-		inode->uid = attr->uid;
-	if (attr->valid & ATTR_GID)
-		inode->gid = attr->gid;
-	if (attr->valid & ATTR_ATIME)
-		inode->atime = attr->atime;
-	if (attr->valid & ATTR_MTIME) {
-		inode->mtime = attr->mtime;
-		if (node->mapped && host_fstat(&node->ref, &host) == 0)
-			node->host_mtime = ns_of(host.st_mtim);
-	}
+	inode_set_attr(inode, attr);
+	if ((attr->valid & ATTR_MTIME) && node->mapped && host_fstat(&node->ref, &host) == 0)
+		node->host_mtime = (int64_t)ns_from_timespec(&host.st_mtim);
 	inode->ctime = clock_real();
 	return 0;
 }
@@ -291,14 +270,11 @@ int tree_sb_new(const struct tree_options *o, struct superblock **ret)
 		if (err == 0)
 			err = tree_lower_new(sb, NULL, &ref, &st, &root);
 	}
-	if (err < 0)
-		return err;
-	struct dentry *dentry = dentry_new_root(sb, root);
-	inode_put(root);
-	if (!dentry)
-		return -ENOMEM;
-	*ret = sb;
-	return 0;
+	if (err == 0)
+		err = superblock_set_root(sb, root);
+	if (err == 0)
+		*ret = sb;
+	return err;
 }
 
 const struct inode_ops tree_inode_ops = {

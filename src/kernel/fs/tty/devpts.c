@@ -44,14 +44,17 @@ static struct superblock *devpts_sb(void)
 	dir = sb ? inode_new(sb, IOPS_DEVPTS, S_IFDIR | 0755) : NULL;
 	if (!root->ptmx && sb)
 		root->ptmx = make_node(sb, S_IFCHR | 0666, PTMX_INO, 5, 2);
-	if (!dir || !root->ptmx || !dentry_new_root(sb, dir)) {
+	if (!dir || !root->ptmx) {
 		inode_put(dir);
 		kfree(sb);
 		return NULL;
 	}
 	dir->ino = 1;
 	dir->nlink = 2;
-	inode_put(dir); /* the root dentry holds it */
+	if (superblock_set_root(sb, dir) < 0) {
+		kfree(sb);
+		return NULL;
+	}
 	sb->no_dcache = true;
 	root->devpts = sb;
 	return sb;
@@ -177,16 +180,7 @@ static int devpts_readdir(struct task *task, struct inode *dir, struct dentry *d
 
 static int devpts_setattr(struct inode *inode, const struct iattr *attr)
 {
-	if (attr->valid & ATTR_MODE)
-		inode->mode = (inode->mode & S_IFMT) | (attr->mode & 07777);
-	if (attr->valid & ATTR_UID)
-		inode->uid = attr->uid;
-	if (attr->valid & ATTR_GID)
-		inode->gid = attr->gid;
-	if (attr->valid & ATTR_ATIME)
-		inode->atime = attr->atime;
-	if (attr->valid & ATTR_MTIME)
-		inode->mtime = attr->mtime;
+	inode_set_attr(inode, attr);
 	return 0;
 }
 
