@@ -27,6 +27,7 @@
 #include "kernel/host/notify.h"
 #include "kernel/host/poll.h"
 #include "kernel/host/proc.h"
+#include "kernel/host/tag.h"
 #include "kernel/modules.h"
 #include "kernel/task/birth.h"
 #include "kernel/task/life.h"
@@ -112,7 +113,8 @@ static void start_guests(void)
 	bool synchronous;
 	struct task *init;
 
-	must(host_guest_start(&pid, &listener), "start the guests' first process");
+	must(host_tag_init(), "tags of processes");
+	must(host_guest_start(limit_value(LIMIT_PIDS), &pid, &listener), "start the guests' first process");
 	/* When memory runs out the host kills a guest and not us; children inherit this. */
 	(void)host_proc_write(pid, "oom_score_adj", "500", 3);
 	must(host_notify_init(listener, &synchronous), "seccomp listener");

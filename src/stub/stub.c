@@ -20,10 +20,12 @@
 #define SYS_EXECVE 59
 #define SYS_WAIT4 61
 #define SYS_SETSID 112
+#define SYS_PRCTL 157
 #define SYS_EXIT_GROUP 231
 
 #define SIGCHLD 17
 #define WNOHANG 1
+#define PR_SET_PDEATHSIG 1
 #define PROT_READ 1
 #define PROT_WRITE 2
 #define PROT_GROWSDOWN 0x01000000
@@ -224,6 +226,8 @@ uint64_t stub_main(const uint64_t *sp, uint64_t *ret_sp)
 	if (part != 0)
 		die(127);
 	map_segments();
+	if (plan.forget_death_signal)
+		CALL(SYS_PRCTL, PR_SET_PDEATHSIG, 0, 0, 0);
 	*ret_sp = build_stack(sp);
 	if (plan.stack_prot)
 		stack_executable(*ret_sp);

@@ -35,6 +35,14 @@ static bool fork_one(long i)
 	return pid > 0;
 }
 
+static bool zombie_one(long i)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	return pid > 0;
+}
+
 static void *sleeping(void *unused)
 {
 	pause();
@@ -302,7 +310,7 @@ static const struct {
 	const char *name;
 	bool (*one)(long i);
 } bombs[] = {
-	{ "fork", fork_one }, { "thread", thread_one }, { "vfork", vfork_chain }, { "memory", memory_one }, { "memfd", shared_memory_one },
+	{ "fork", fork_one }, { "zombie", zombie_one }, { "thread", thread_one }, { "vfork", vfork_chain }, { "memory", memory_one }, { "memfd", shared_memory_one },
 	{ "devshm", dev_shm_one }, { "mapped", mapped_file_one }, { "open", open_one }, { "dup", dup_everywhere }, { "disk", disk_one },
 	{ "inode", inode_one }, { "symlink", symlink_one }, { "deep", deep_one }, { "lookup", lookup_one }, { "xattr", xattr_one },
 	{ "pipe", pipe_one }, { "socket", socket_one }, { "listener", listener_one }, { "inflight", in_flight_one }, { "epoll", epoll_one },

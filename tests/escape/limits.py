@@ -17,6 +17,7 @@ ERRORS = {getattr(errno, name) for name in ("ENOMEM", "ENOSPC", "EMFILE", "ENFIL
 # bomb, which it may reach: the kernel forgets or keeps within its memory.
 BOMBS = {
     "fork": (["--pids", "50"], 30, 50, {errno.EAGAIN}, 0),
+    "zombie": (["--pids", "50"], 30, 70, {errno.EAGAIN}, 0),
     "thread": (["--pids", "50"], 30, 50, {errno.EAGAIN}, 0),
     "vfork": (["--pids", "50"], 10, 50, {errno.EAGAIN}, 0),
     "memfd": (["--disk", "8M"], 100, 130, {errno.ENOSPC}, 0),

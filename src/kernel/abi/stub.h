@@ -79,7 +79,7 @@ struct stub_plan {
 	 * for AT_EXECFN comes first in `strings` always. */
 	uint32_t insert_count;
 	uint32_t strings_size;
-	uint32_t pad;
+	uint32_t forget_death_signal; /* a set-id program must not be killed by who started it */
 	struct stub_segment segments[STUB_SEGMENTS_MAX];
 	char comm[16];
 	char strings[STUB_STRINGS_MAX];

@@ -228,9 +228,10 @@ long call_become(struct call *c, long nr, const uint64_t args[6])
 		lost_add(c, LOST_AGAIN, 0);
 		return CALL_DEFER;
 	}
-	c->task->become.armed = true;
-	c->task->become.nr = (int)nr;
-	memcpy(c->task->become.args, args, sizeof(c->task->become.args));
+	struct become *b = &c->task->become;
+	*b = (struct become){ .armed = true, .nr = (int)nr, .first_nr = c->nr, .ip = c->ip };
+	memcpy(b->args, args, sizeof(b->args));
+	memcpy(b->first_args, c->args, sizeof(b->first_args));
 	if (trace_enabled())
 		trace_leave(c, CALL_CONTINUE);
 	tracee_become(&t, nr, args);

@@ -23,6 +23,7 @@
 #include "kernel/core/trace.h"
 #include "kernel/host/notify.h"
 #include "kernel/task/birth.h"
+#include "kernel/task/exec.h"
 #include "kernel/task/stub_calls.h"
 #include "kernel/task/life.h"
 #include "kernel/task/sigreturn.h"
@@ -89,8 +90,21 @@ static bool becoming(struct task *t, const struct notification *n)
 	t->become.armed = false;
 	if (t->become.nr != n->nr || memcmp(t->become.args, n->args, sizeof(n->args)) != 0)
 		return false;
-	host_notify_continue(n->id);
+	if (host_notify_continue(n->id) == 0)
+		t->become.first_nr = 0;
 	return true;
+}
+
+/* The thread executes the call itself. */
+static void let_through(struct call *c)
+{
+	if (trace_enabled())
+		trace_leave(c, CALL_CONTINUE);
+	if (host_notify_continue(c->id) == 0)
+		return;
+	if (c->nr != SYS_rt_sigreturn) /* a lost rt_sigreturn is recognised by itself */
+		lost_add(c, LOST_AGAIN, 0);
+	c->task->leaving = LEAVING_NOT;
 }
 
 static void complete(struct call *c, long result)
@@ -100,11 +114,7 @@ static void complete(struct call *c, long result)
 	case CALL_DEFER:
 		break;
 	case CALL_CONTINUE:
-		if (trace_enabled())
-			trace_leave(c, result);
-		/* A lost rt_sigreturn is recognised by itself. */
-		if (host_notify_continue(c->id) < 0 && c->nr != SYS_rt_sigreturn)
-			lost_add(c, LOST_AGAIN, 0);
+		let_through(c);
 		break;
 	default:
 		if (!call_reply(c, result))
@@ -140,8 +150,8 @@ static void run(struct call *c)
 
 	if (result != CALL_BLOCK) {
 		complete(c, result);
-		if (t->exiting)
-			task_free(t);
+		if (t->leaving)
+			task_left(t);
 		return;
 	}
 	bool first = !c->retry;
@@ -185,6 +195,7 @@ void dispatch(const struct notification *n)
 	drop_interrupted(t);
 	if (becoming(t, n) || restarted(t, n))
 		return;
+	exec_settle(t, n->nr);
 	begin(t, n);
 }
 

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "kernel/host/filter.h"
 #include "kernel/host/jail.h"
 
@@ -30,21 +31,44 @@ static void futex_wake(struct handshake *h)
 	syscall(SYS_futex, &h->done, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+static void lower_limit(int resource, rlim_t max)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) < 0)
+		return;
+	limit.rlim_max = MIN(limit.rlim_max, max);
+	limit.rlim_cur = MIN(limit.rlim_cur, limit.rlim_max);
+	setrlimit(resource, &limit);
+}
+
+/* What native calls take from the host and no other limit bounds. Counted per sandbox, because the
+ * user is one of its namespace. */
+static void limit_resources(uint64_t max_tasks)
+{
+	lower_limit(RLIMIT_CORE, 0);
+	lower_limit(RLIMIT_NOFILE, 4096); /* for injected descriptors only */
+	/* Zombies, which our own count has released; ourselves and pid 1. */
+	lower_limit(RLIMIT_NPROC, MIN(max_tasks, RLIM_INFINITY - 16) + 16);
+	lower_limit(RLIMIT_SIGPENDING, MAX(max_tasks, (uint64_t)4096)); /* also timers */
+	lower_limit(RLIMIT_MEMLOCK, MIB(64));
+	lower_limit(RLIMIT_MSGQUEUE, 0);
+	lower_limit(RLIMIT_NICE, 0);
+	lower_limit(RLIMIT_RTPRIO, 0);
+}
+
 /* Runs in the child: nothing but system calls from here on. */
-static _Noreturn void become_init(struct handshake *h)
+static _Noreturn void become_init(struct handshake *h, uint64_t max_tasks)
 {
 	static struct sock_filter code[FILTER_MAX];
 	struct sock_fprog program = { .len = (unsigned short)filter_build(code), .filter = code };
 	static char name[] = "init";
 	char *const argv[] = { name, NULL };
 	char *const envp[] = { NULL };
-	const struct rlimit no_core = { 0, 0 };
-	const struct rlimit files = { 4096, 4096 }; /* for injected descriptors only */
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setrlimit(RLIMIT_CORE, &no_core);
-	setrlimit(RLIMIT_NOFILE, &files);
+	limit_resources(max_tasks);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	jail_drop_capabilities();
@@ -62,7 +86,7 @@ static _Noreturn void become_init(struct handshake *h)
 }
 
 /* host-syscalls-setup: clone3 futex pidfd_open pidfd_getfd (before the lock) */
-int host_guest_start(int *ret_pid, int *ret_listener)
+int host_guest_start(uint64_t max_tasks, int *ret_pid, int *ret_listener)
 {
 	struct handshake *h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -73,7 +97,7 @@ int host_guest_start(int *ret_pid, int *ret_listener)
 		return -errno;
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0)
-		become_init(h);
+		become_init(h, max_tasks);
 	if (pid < 0) {
 		r = -errno;
 		munmap(h, sizeof(*h));

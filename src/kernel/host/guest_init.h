@@ -4,4 +4,6 @@
  */
 #pragma once
 
-int host_guest_start(int *ret_pid, int *ret_listener);
+#include <stdint.h>
+
+int host_guest_start(uint64_t max_tasks, int *ret_pid, int *ret_listener);

@@ -208,12 +208,13 @@ int host_proc_ids(int host_tid, int *ret_tgid, int *ret_ppid, int *ret_ns_tid, i
 	return 0;
 }
 
-int host_proc_threads(int host_pid, int *tids, int max)
+/* The entries of a directory that are numbers. */
+static int list_numbers(int host_tid, const char *name, int *tids, int max)
 {
 	char buffer[4096] __attribute__((aligned(8)));
 	int count = 0;
 	long n;
-	int fd = open_entry(host_pid, "task", O_RDONLY | O_DIRECTORY);
+	int fd = open_entry(host_tid, name, O_RDONLY | O_DIRECTORY);
 
 	if (fd < 0)
 		return fd;
@@ -222,8 +223,8 @@ int host_proc_threads(int host_pid, int *tids, int max)
 			/* struct linux_dirent64: inode, offset, record length, type, name */
 			uint16_t length;
 			memcpy(&length, buffer + at + 16, sizeof(length));
-			const char *name = buffer + at + 19;
-			int tid = *name >= '0' && *name <= '9' ? last_number(name) : 0;
+			const char *entry = buffer + at + 19;
+			int tid = *entry >= '0' && *entry <= '9' ? last_number(entry) : 0;
 			if (tid > 0)
 				tids[count++] = tid;
 			at += length;
@@ -231,6 +232,36 @@ int host_proc_threads(int host_pid, int *tids, int max)
 	}
 	close(fd);
 	return count;
+}
+
+int host_proc_threads(int host_pid, int *tids, int max)
+{
+	return list_numbers(host_pid, "task", tids, max);
+}
+
+/* num_threads, the 20th field of stat; the second is a name in parentheses. */
+int host_proc_thread_count(int host_pid)
+{
+	char text[512];
+	ssize_t n = host_proc_read(host_pid, "stat", text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return n < 0 ? (int)n : -ESRCH;
+	text[n] = 0;
+	const char *p = strrchr(text, ')');
+	for (int field = 2; p && field < 20; field++)
+		p = strchr(p + 1, ' ');
+	if (!p)
+		return -ESRCH;
+	int count = 0;
+	for (p++; *p >= '0' && *p <= '9'; p++)
+		count = count * 10 + (*p - '0');
+	return count;
+}
+
+int host_proc_processes(int *pids, int max)
+{
+	return list_numbers(0, ".", pids, max);
 }
 
 int host_proc_exe_end(int host_pid)
@@ -256,27 +287,29 @@ char host_proc_state(int host_tid)
 	return end && end[1] == ' ' ? end[2] : 0;
 }
 
+/* One list of numbers and spaces, in pieces of any size. */
 int host_proc_children(int host_tgid, int host_tid, int *pids, int max)
 {
 	char name[48] = "task/";
 	char buffer[4096];
-	char *p = put_number(name + 5, host_tid);
-	int count = 0;
+	int count = 0, value = 0;
+	ssize_t n;
 
-	memcpy(p, "/children", sizeof("/children"));
-	ssize_t n = host_proc_read(host_tgid, name, buffer, sizeof(buffer) - 1);
-	if (n < 0)
-		return (int)n;
-	buffer[n] = 0;
-	for (const char *s = buffer; *s && count < max; ) {
-		int value = 0;
-		for (; *s >= '0' && *s <= '9'; s++)
-			value = value * 10 + (*s - '0');
-		/* A number cut off by the end of the buffer is not a pid: require its space. */
-		if (*s == ' ' && value > 0)
-			pids[count++] = value;
-		if (*s)
-			s++;
+	memcpy(put_number(name + 5, host_tid), "/children", sizeof("/children"));
+	int fd = host_proc_open(host_tgid, name);
+	if (fd < 0)
+		return fd;
+	while ((n = host_proc_next(fd, buffer, sizeof(buffer))) > 0) {
+		for (const char *p = buffer; p < buffer + n; p++) {
+			if (*p >= '0' && *p <= '9') {
+				value = value * 10 + (*p - '0');
+				continue;
+			}
+			if (value > 0 && count < max)
+				pids[count++] = value;
+			value = 0;
+		}
 	}
-	return count;
+	close(fd);
+	return n < 0 ? (int)n : count;
 }

@@ -43,6 +43,10 @@ int host_proc_ids(int host_tid, int *ret_tgid, int *ret_ppid, int *ret_ns_tid, i
 /* The threads of a process, as the host lists them. Returns how many were stored or -errno. */
 int host_proc_threads(int host_pid, int *tids, int max);
 
+int host_proc_thread_count(int host_pid); /* or -errno */
+/* All processes of our own pid namespace, likewise. */
+int host_proc_processes(int *pids, int max);
+
 /* The last character of the path of a process's executable (/proc/PID/exe), or -errno. */
 int host_proc_exe_end(int host_pid);
 

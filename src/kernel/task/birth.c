@@ -1,4 +1,3 @@
-#include "kernel/fs/tty/tty.h"
 #include "kernel/task/birth.h"
 
 #include <errno.h>
@@ -11,18 +10,20 @@
 #include "kernel/core/arena.h"
 #include "kernel/core/limits.h"
 #include "kernel/fs/file.h"
+#include "kernel/fs/tty/tty.h"
 #include "kernel/fs/vfs.h"
 #include "kernel/host/proc.h"
+#include "kernel/host/tag.h"
 #include "kernel/mm/shm.h"
-#include "kernel/task/task.h"
 #include "kernel/task/life.h"
+#include "kernel/task/task.h"
 
 /* A clone whose child has not been seen. */
 struct pending_clone {
-	struct list link; /* process.pending_clones of the parent, or orphans */
+	struct list link;    /* process.pending_clones of the parent */
 	struct task *parent; /* NULL once the parent thread is gone */
-	int parent_host_pid;
 	bool thread;
+	bool sibling; /* CLONE_PARENT: the child's parent is the caller's */
 	int exit_signal;
 	struct fdtable *files;
 	struct fs_context *fs;
@@ -55,8 +56,8 @@ static struct pending_clone *pending_new(struct task *t, uint64_t flags)
 		return NULL;
 	list_init(&p->link);
 	p->parent = t;
-	p->parent_host_pid = t->proc->host_pid;
 	p->thread = flags & CLONE_THREAD;
+	p->sibling = flags & CLONE_PARENT;
 	p->exit_signal = (int)(flags & CSIGNAL);
 	p->process = process_get(t->proc);
 	p->files = flags & CLONE_FILES ? fdtable_get(t->files) : fdtable_copy(t->files);
@@ -85,8 +86,6 @@ static uint64_t tasks_of_user(uint32_t uid)
 		list_for_each(p, &proc->pending_clones, link)
 			count += p->cred->uid == uid;
 	}
-	list_for_each(p, task_orphan_clones(), link)
-		count += p->cred->uid == uid;
 	return count;
 }
 
@@ -100,20 +99,48 @@ static bool user_may_clone(const struct task *t)
 	       tasks_of_user(t->cred->uid) < limit;
 }
 
-static long clone_call(struct task *t, uint64_t flags)
+/* Combinations that the host refuses: no record is to be made for them. */
+static int check_flags(uint64_t flags)
 {
-	const uint64_t shared = CLONE_THREAD | CLONE_FILES | CLONE_FS;
-
 	if (flags & CLONE_NAMESPACES)
 		return -EPERM;
 	if (flags & (CLONE_PIDFD | CLONE_INTO_CGROUP | CLONE_CLEAR_SIGHAND))
 		return -EINVAL;
-	if (flags & (CLONE_PTRACE | CLONE_UNTRACED))
-		return -EPERM;
-	if (!user_may_clone(t) || !limit_charge(LIMIT_PIDS, 1))
+	if ((flags & CLONE_THREAD) && !(flags & CLONE_SIGHAND))
+		return -EINVAL;
+	if ((flags & CLONE_SIGHAND) && !(flags & CLONE_VM))
+		return -EINVAL;
+	return flags & (CLONE_PTRACE | CLONE_UNTRACED) ? -EPERM : 0;
+}
+
+/* Charges for threads that the host would not make stay until somebody counts. */
+static void recount_threads(struct process *proc)
+{
+	int threads = host_proc_thread_count(proc->host_pid);
+
+	if (threads > 0 && proc->thread_charges > (uint32_t)threads) {
+		limit_release(LIMIT_PIDS, proc->thread_charges - (uint32_t)threads);
+		proc->thread_charges = (uint32_t)threads;
+	}
+}
+
+static bool charge(struct process *proc)
+{
+	if (limit_charge(LIMIT_PIDS, 1))
+		return true;
+	recount_threads(proc);
+	return limit_charge(LIMIT_PIDS, 1);
+}
+
+static long clone_call(struct task *t, uint64_t flags)
+{
+	const uint64_t shared = CLONE_THREAD | CLONE_FILES | CLONE_FS;
+	int r = check_flags(flags);
+
+	if (r < 0)
+		return r;
+	if (!user_may_clone(t) || !charge(t->proc))
 		return -EAGAIN;
-	/* The record of an earlier clone of this thread whose child never showed up is stale now:
-	 * birth_resolve() has looked for it before this call was served. */
 	if ((flags & shared) == shared) {
 		t->proc->thread_charges++;
 		return CALL_CONTINUE;
@@ -149,7 +176,8 @@ static struct process *child_process(struct pending_clone *p, int host_pid, int 
 
 	if (!child)
 		return NULL;
-	child->ppid = parent->pid;
+	child->ppid = p->sibling ? parent->ppid : parent->pid;
+	child->by_init = parent->pid == 1;
 	child->pgid = parent->pgid;
 	child->sid = parent->sid;
 	child->host_image = parent->host_image;
@@ -188,8 +216,10 @@ static struct task *bind_process(struct pending_clone *p, int host_pid, int pid)
 		p->cred = NULL;
 		memcpy(t->comm, p->comm, sizeof(t->comm));
 		process_watch(proc);
-	} else if (proc) {
-		process_free(proc);
+	} else {
+		if (proc)
+			process_free(proc);
+		limit_release(LIMIT_PIDS, 1);
 	}
 	pending_free(p);
 	return t;
@@ -226,13 +256,13 @@ static struct task *bind_thread(struct process *proc, int host_tid, int tid)
 	return t;
 }
 
-#define CHILDREN_MAX 8192
+#define CHILDREN_MAX 32768
 static int children[CHILDREN_MAX]; /* scratch */
 
 static bool is_child_of_thread(const struct pending_clone *p, int host_pid)
 {
 	int *pids = children;
-	int n = p->parent ? host_proc_children(p->parent_host_pid, p->parent->host_tid, pids,
+	int n = p->parent ? host_proc_children(p->process->host_pid, p->parent->host_tid, pids,
 					       CHILDREN_MAX)
 			  : 0;
 
@@ -243,39 +273,42 @@ static bool is_child_of_thread(const struct pending_clone *p, int host_pid)
 	return false;
 }
 
-/* Which record belongs to new process `host_pid`, child of `parent` (NULL: of nobody we know)? */
-static struct pending_clone *match(struct process *parent, int host_pid)
+/* Who cloned the process `host_pid`, whoever its parent is now. */
+static struct process *cloned_by(int host_pid, int host_ppid)
 {
-	struct list *list = parent ? &parent->pending_clones : task_orphan_clones();
-	struct pending_clone *p, *only = NULL;
-	int count = 0;
+	struct process *parent = process_find_host(host_ppid), *p;
+	uint32_t tag;
 
-	list_for_each(p, list, link) {
-		if (p->thread)
-			continue;
-		only = only ? only : p;
-		count++;
-	}
-	if (count <= 1)
-		return only;
-	list_for_each(p, list, link) {
-		if (!p->thread && is_child_of_thread(p, host_pid))
-			return p;
-	}
-	return only;
-}
-
-/* The parent died and the child went to another one: any record will do if it is the only one. */
-static struct pending_clone *match_anywhere(int host_pid)
-{
-	struct process *proc;
-
-	list_for_each(proc, process_list(), all_link) {
-		struct pending_clone *p = match(proc, host_pid);
-		if (p)
+	if (host_tag_get(host_pid, &tag) < 0)
+		return NULL;
+	if (parent && parent->tag == tag)
+		return parent;
+	list_for_each(p, process_list(), all_link) {
+		if (p->tag == tag)
 			return p;
 	}
 	return NULL;
+}
+
+/* Which of the parent's records belongs to its new child? Several threads may be cloning. */
+static struct pending_clone *match(struct process *parent, int host_pid)
+{
+	struct pending_clone *p, *first = NULL;
+	int count = 0;
+
+	list_for_each(p, &parent->pending_clones, link) {
+		if (p->thread)
+			continue;
+		first = first ? first : p;
+		count++;
+	}
+	if (count <= 1)
+		return first;
+	list_for_each(p, &parent->pending_clones, link) {
+		if (!p->thread && is_child_of_thread(p, host_pid))
+			return p;
+	}
+	return first;
 }
 
 static struct task *bind(int host_tid)
@@ -291,46 +324,96 @@ static struct task *bind(int host_tid)
 		return bind_thread(proc, host_tid, tid);
 	if (host_pid != host_tid)
 		return NULL; /* a thread of a process whose leader was never seen: cannot be */
-	parent = process_find_host(host_ppid);
-	p = match(parent, host_pid);
-	if (!p && parent)
-		p = match(NULL, host_pid); /* CLONE_PARENT, or the parent died: the record is elsewhere */
-	if (!p)
-		p = match_anywhere(host_pid);
+	parent = cloned_by(host_pid, host_ppid);
+	p = parent ? match(parent, host_pid) : NULL;
 	return p ? bind_process(p, host_pid, pid) : NULL;
+}
+
+/* An exec under way may have ended the thread, and its number may belong to somebody else. */
+static bool is_stale(const struct task *t)
+{
+	int host_pid, host_ppid, tid, pid;
+
+	if (!t->proc->exec || t->host_tid == t->proc->host_pid)
+		return false;
+	return host_proc_ids(t->host_tid, &host_pid, &host_ppid, &tid, &pid) < 0 ||
+	       host_pid != t->proc->host_pid;
 }
 
 struct task *task_of_notification(int host_tid)
 {
 	struct task *t = task_find_host(host_tid);
+
+	if (t && is_stale(t)) {
+		task_free(t);
+		t = NULL;
+	}
 	return t ? t : bind(host_tid);
 }
 
-void birth_resolve(struct task *t)
+/* Binds `p` to the first of these processes that is new and was cloned by `proc`. */
+static bool bind_first_new(struct pending_clone *p, const struct process *proc, const int *pids, int n)
+{
+	for (int i = n - 1; i >= 0; i--) {
+		int host_pid, host_ppid, tid, pid;
+		uint32_t tag;
+		if (process_find_host(pids[i]) || host_tag_get(pids[i], &tag) < 0 ||
+		    tag != proc->tag ||
+		    host_proc_ids(pids[i], &host_pid, &host_ppid, &tid, &pid) < 0)
+			continue;
+		bind_process(p, host_pid, pid);
+		return true;
+	}
+	return false;
+}
+
+/* The list of children may leave one out while others exit, and may not exist at all. */
+static bool find_child(struct pending_clone *p)
+{
+	const struct process *proc = p->process;
+
+	if (p->parent && !p->sibling &&
+	    bind_first_new(p, proc, children,
+			   host_proc_children(proc->host_pid, p->parent->host_tid, children,
+					      CHILDREN_MAX)))
+		return true;
+	return bind_first_new(p, proc, children, host_proc_processes(children, CHILDREN_MAX));
+}
+
+static void drop(struct pending_clone *p)
+{
+	limit_release(LIMIT_PIDS, 1);
+	pending_free(p);
+}
+
+/* `returned`: the thread is not in its clone any more. */
+static void resolve(struct task *t, bool returned)
 {
 	struct pending_clone *p, *next;
 
 	list_for_each_safe(p, next, &t->proc->pending_clones, link) {
-		int *pids = children;
-		int n;
-
-		if (p->parent != t || p->thread)
+		if (p->parent != t || p->thread || find_child(p))
 			continue;
-		n = host_proc_children(p->parent_host_pid, t->host_tid, pids, CHILDREN_MAX);
-		for (int i = n - 1; i >= 0; i--) {
-			int host_pid, host_ppid, tid, pid;
-			if (task_find_host(pids[i]) ||
-			    host_proc_ids(pids[i], &host_pid, &host_ppid, &tid, &pid) < 0)
-				continue;
-			bind_process(p, host_pid, pid);
-			p = NULL;
-			break;
-		}
-		if (p && n < CHILDREN_MAX) {
-			/* The clone failed, or the child is dead and reaped. */
-			limit_release(LIMIT_PIDS, 1);
-			pending_free(p);
-		}
+		if (returned) /* the clone failed, or the child is dead and reaped */
+			drop(p);
+	}
+}
+
+void birth_resolve(struct task *t)
+{
+	resolve(t, true);
+}
+
+void birth_find_all(void)
+{
+	struct process *proc;
+	struct task *t;
+
+	list_for_each(proc, process_list(), all_link) {
+		if (list_empty(&proc->pending_clones))
+			continue;
+		list_for_each(t, &proc->threads, sibling)
+			resolve(t, false);
 	}
 }
 
@@ -344,20 +427,23 @@ void birth_thread_gone(struct task *t)
 	}
 }
 
+void birth_process_exit(struct process *proc)
+{
+	struct pending_clone *p, *next;
+
+	list_for_each_safe(p, next, &proc->pending_clones, link) {
+		if (p->thread)
+			drop(p);
+	}
+}
+
 void birth_process_gone(struct process *proc)
 {
 	struct pending_clone *p, *next;
 
 	list_for_each_safe(p, next, &proc->pending_clones, link) {
-		p->parent = NULL;
-		if (p->thread) {
-			pending_free(p);
-			continue;
-		}
-		/* A child that lives on without having called yet. It inherits from a process that is
-		 * gone, so the record keeps that alive. */
-		list_del(&p->link);
-		list_add_tail(task_orphan_clones(), &p->link);
+		if (!find_child(p))
+			drop(p);
 	}
 }
 

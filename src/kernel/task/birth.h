@@ -4,7 +4,8 @@
  * The host executes the clone; the kernel must know afterwards which new tid is which child. At
  * the notification of the clone it makes a pending record with the child's descriptor table as the
  * parent's is at that moment. The record is bound to a tid at the child's first call, or at the
- * parent thread's next call (the clone has returned then), whichever comes first.
+ * parent thread's next call (the clone has returned then), whichever comes first. Parents may be
+ * gone by then, and orphans have others: a tag that fork copies (host/tag.h) says who cloned whom.
  * Threads that share everything need no record: they take it from their process.
  */
 #pragma once
@@ -19,5 +20,9 @@ void birth_resolve(struct task *t);
 /* pid 1: made when the sandbox is. -ENOMEM. */
 int birth_init_process(int host_pid, struct task **ret);
 void birth_thread_gone(struct task *t);
-/* The process ends with unbound records: they wait for their orphans. */
+/* Binds every child there is, of all processes. Costly. */
+void birth_find_all(void);
+/* The process ends: threads that were never seen are not awaited any more. */
+void birth_process_exit(struct process *p);
+/* The process is dead: its last children are bound. */
 void birth_process_gone(struct process *p);

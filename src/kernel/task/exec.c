@@ -58,6 +58,7 @@
 #define ASLR_BITS 28
 
 struct exec {
+	struct task *by; /* the thread that prepared; NULL when it is gone */
 	struct file *program, *interp;
 	struct elf_image image, interp_image;
 	struct cred *cred; /* of the new image */
@@ -85,6 +86,22 @@ void exec_abort(struct process *p)
 {
 	exec_free(p->exec);
 	p->exec = NULL;
+}
+
+void exec_thread_gone(struct task *t)
+{
+	struct exec *e = t->proc->exec;
+
+	if (e && e->by == t)
+		e->by = NULL;
+}
+
+void exec_settle(struct task *t, int nr)
+{
+	struct exec *e = t->proc->exec;
+
+	if (e && e->by == t && nr != STUB_CALL_NR)
+		exec_abort(t->proc);
 }
 
 /* ---- prepare ---- */
@@ -310,6 +327,7 @@ static long exec_call(struct call *c, int dirfd, int path_arg, int flags)
 		return r;
 	}
 	exec_abort(p);
+	e->by = c->task;
 	p->exec = e;
 	uint64_t path = STUB_PATH_ADDR + (p->host_image ? 0 : STUB_PATH_SIZE);
 	const uint64_t args[6] = { path, c->args[path_arg + 1], c->args[path_arg + 2],
@@ -401,6 +419,7 @@ static void fill_plan(struct stub_plan *plan, const struct exec *e, const struct
 	plan->at_gid = e->cred->gid;
 	plan->at_egid = e->cred->egid;
 	plan->at_secure = e->secure;
+	plan->forget_death_signal = e->secure && p->pdeath_signal;
 	plan->stack_prot = m->exec_stack ? PROT_EXEC : 0;
 	plan->insert_count = e->insert_count;
 	plan->strings_size = e->strings_size;
@@ -421,12 +440,43 @@ static void remember_script(struct process *p, const struct exec *e)
 	}
 }
 
+/* The new image's only thread has the leader's number, but is the one that called execve. */
+static void take_over(struct task *t, struct task *by)
+{
+	struct fdtable *files = t->files;
+	struct fs_context *fs = t->fs;
+
+	t->files = by->files;
+	t->fs = by->fs;
+	by->files = files;
+	by->fs = fs;
+}
+
+/* A set-id program shares no working directory with who started it. */
+static int unshare_fs(struct task *t)
+{
+	struct fs_context *own;
+
+	if (t->fs->refs == 1)
+		return 0;
+	own = fs_context_copy(t->fs);
+	if (!own)
+		return -ENOMEM;
+	fs_context_put(t->fs);
+	t->fs = own;
+	return 0;
+}
+
 /* The guest's view changes over to the new image. */
 static int commit(struct task *t, struct exec *e, const struct stub_plan *plan)
 {
 	struct process *p = t->proc;
 
+	if (e->by && e->by != t)
+		take_over(t, e->by);
 	task_become_leader(t);
+	if (e->secure && unshare_fs(t) < 0)
+		return -ENOMEM;
 	if (t->files->refs > 1) {
 		struct fdtable *own = fdtable_copy(t->files);
 		if (!own)

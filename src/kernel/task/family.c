@@ -133,7 +133,11 @@ void process_find_threads(struct process *p)
 {
 	int n = host_proc_threads(p->host_pid, tids, THREADS_MAX);
 
-	for (int i = 0; i < n; i++)
-		if (!task_find_host(tids[i]))
+	for (int i = 0; i < n; i++) {
+		if (task_find_host(tids[i]))
+			continue;
+		char state = host_proc_state(tids[i]);
+		if (state && state != 'Z' && state != 'X') /* a leader stays listed when it has ended */
 			task_of_notification(tids[i]);
+	}
 }

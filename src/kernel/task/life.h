@@ -14,10 +14,11 @@ void task_free(struct task *t);
 void task_become_leader(struct task *t);
 struct task *task_find_host(int host_tid);
 struct process *process_find_host(int host_pid);
-struct list *task_orphan_clones(void);
 void process_watch(struct process *p);
 void rlimits_init(struct rlimit *limits);
 
+/* The host has accepted the thread's exit or exit_group: takes it out of the tables. */
+void task_left(struct task *t);
 /* Resources go, the parent is told; the host process may still be on its way out. Idempotent. */
 void process_exit(struct process *p);
 /* The host says the process is dead. */

@@ -4,6 +4,7 @@
  * and broken pipes.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include "kernel/fs/signalfd/signalfd.h"
 #include "kernel/host/proc.h"
 #include "kernel/host/process.h"
+#include "kernel/task/birth.h"
+#include "kernel/task/family.h"
 #include "kernel/task/life.h"
 
 int signal_task(struct task *t, int sig)
@@ -105,33 +108,77 @@ static bool in_target(const struct process *p, const struct process *self, int p
 	return p->pgid == (pid == 0 ? self->pgid : -pid);
 }
 
-/* kill(2) on a group or on everybody. The host does it when all targets are permitted. */
+/* Nobody is there whom the sender must not signal: then the host may choose the targets. */
+static bool may_send_to_all(struct task *from)
+{
+	struct process *p;
+
+	if (cred_capable(from->cred, CAP_KILL))
+		return true;
+	list_for_each(p, process_list(), all_link) {
+		if (p->pid != 1 && !p->exited && !process_may_signal(from->cred, p))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * kill(2) on a group or on everybody. Where users differ nothing is left to the host: its groups may
+ * hold processes that have not called yet.
+ */
 static long kill_many(struct task *t, int pid, int sig)
 {
 	struct process *p, *next;
 	int allowed = 0, denied = 0;
 
-	list_for_each(p, process_list(), all_link) {
+	if (may_send_to_all(t))
+		return CALL_CONTINUE;
+	birth_find_all();
+	list_for_each_safe(p, next, process_list(), all_link) {
 		if (!in_target(p, t->proc, pid) || p->exited)
 			continue;
-		if (may_send(t, p, sig))
-			allowed++;
-		else
+		if (!may_send(t, p, sig)) {
 			denied++;
+			continue;
+		}
+		allowed++;
+		signal_process(p, sig);
 	}
-	if (!denied)
-		return CALL_CONTINUE;
-	if (!allowed)
-		return -EPERM;
-	list_for_each_safe(p, next, process_list(), all_link) {
-		if (in_target(p, t->proc, pid) && !p->exited && may_send(t, p, sig))
-			signal_process(p, sig);
-	}
-	return 0;
+	if (allowed)
+		return 0;
+	return denied ? -EPERM : -ESRCH;
 }
 
-static long kill_one(struct task *t, struct process *p, int sig)
+/* The process that has a thread of this number: kill(2) takes any of them. */
+static struct process *target(int tid)
 {
+	struct process *p = process_find(tid);
+	struct task *t = p ? NULL : task_find(tid);
+
+	return p ? p : t ? t->proc : NULL;
+}
+
+static struct process *target_not_seen_yet(int tid)
+{
+	struct process *p;
+
+	birth_find_all();
+	list_for_each(p, process_list(), all_link)
+		process_find_threads(p);
+	return target(tid);
+}
+
+static long kill_one(struct task *t, int tid, int sig)
+{
+	struct process *p = target(tid);
+
+	if (tid <= 0)
+		return CALL_CONTINUE; /* the host's refusal */
+	if (!p && !may_send_to_all(t)) {
+		p = target_not_seen_yet(tid);
+		if (!p)
+			return process_find_any(tid) ? 0 : -ESRCH;
+	}
 	if (p && !p->exited && !may_send(t, p, sig))
 		return -EPERM;
 	if (p)
@@ -139,32 +186,36 @@ static long kill_one(struct task *t, struct process *p, int sig)
 	return CALL_CONTINUE;
 }
 
+static bool is_signal(int sig)
+{
+	return sig >= 0 && sig <= 64;
+}
+
 long sys_kill(struct call *c)
 {
 	int pid = (int)c->args[0], sig = (int)c->args[1];
 
-	if (pid > 0)
-		return kill_one(c->task, process_find(pid), sig);
-	return kill_many(c->task, pid, sig);
+	if (!is_signal(sig))
+		return -EINVAL;
+	return pid > 0 ? kill_one(c->task, pid, sig) : kill_many(c->task, pid, sig);
 }
 
 long sys_tkill(struct call *c)
 {
-	struct task *t = task_find((int)c->args[0]);
-	return kill_one(c->task, t ? t->proc : NULL, (int)c->args[1]);
+	return kill_one(c->task, (int)c->args[0], (int)c->args[1]);
 }
 
 long sys_tgkill(struct call *c)
 {
-	return kill_one(c->task, process_find((int)c->args[0]), (int)c->args[2]);
+	return kill_one(c->task, (int)c->args[1], (int)c->args[2]);
 }
 
 long sys_rt_sigqueueinfo(struct call *c)
 {
-	return kill_one(c->task, process_find((int)c->args[0]), (int)c->args[1]);
+	return kill_one(c->task, (int)c->args[0], (int)c->args[1]);
 }
 
 long sys_rt_tgsigqueueinfo(struct call *c)
 {
-	return kill_one(c->task, process_find((int)c->args[0]), (int)c->args[2]);
+	return kill_one(c->task, (int)c->args[1], (int)c->args[2]);
 }

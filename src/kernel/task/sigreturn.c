@@ -20,6 +20,7 @@
  *   EINTR behind an emulated call   nothing             the call once more: the signal was faster
  *                                                       than our look at the notification
  *   EINTR behind rt_sigreturn                           rt_sigreturn once more (nested handlers)
+ *   a call that we changed (execve to the stub)         the call as it was
  *
  * The guest owns that stack; all it can do with it is confuse itself, as with any sigreturn.
  */
@@ -142,6 +143,27 @@ static int emulated_call_before(struct task *t, uint64_t ip)
 	return class == SYSCALL_EMULATED || class == SYSCALL_CHECKED ? (int)nr : -1;
 }
 
+/* A call that we had changed was not made: back to the one that the program meant. */
+static bool undo_become(struct task *t, struct saved_context *s)
+{
+	struct become *b = &t->become;
+	bool failed = s->rip == b->ip && (long)s->rax == -EINTR;
+	bool repeats = s->rip == b->ip - SYSCALL_INSTRUCTION_SIZE && s->rax == (uint64_t)b->nr;
+
+	if (!b->first_nr || (!failed && !repeats) || s->rdi != b->args[0] || s->rsi != b->args[1])
+		return false;
+	s->rip = b->ip - SYSCALL_INSTRUCTION_SIZE;
+	s->rax = (uint64_t)b->first_nr;
+	s->rdi = b->first_args[0];
+	s->rsi = b->first_args[1];
+	s->rdx = b->first_args[2];
+	s->r10 = b->first_args[3];
+	s->r8 = b->first_args[4];
+	s->r9 = b->first_args[5];
+	b->first_nr = 0;
+	return true;
+}
+
 /* True: the registers were changed. */
 static bool repair(struct call *c, struct saved_context *s)
 {
@@ -149,6 +171,8 @@ static bool repair(struct call *c, struct saved_context *s)
 	struct lost_call lost;
 	int nr;
 
+	if (undo_become(t, s))
+		return true;
 	if (take_lost(t, s, &lost))
 		return repair_lost(s, &lost);
 	if ((long)s->rax != -EINTR)

@@ -26,9 +26,9 @@ long stub_call(struct call *c)
 		spawn_reaped((int)c->args[1], (int)c->args[2]);
 		return 0;
 	case STUB_FETCH:
-		return p->ppid == 1 && !p->did_exec ? spawn_fetch(c) : -EPERM;
+		return p->by_init && !p->did_exec ? spawn_fetch(c) : -EPERM;
 	case STUB_EXEC_FAILED:
-		if (p->pid != 1 && (p->ppid != 1 || p->did_exec))
+		if (p->pid != 1 && (!p->by_init || p->did_exec))
 			return -EPERM;
 		spawn_failed((uint32_t)c->args[1], (int)c->args[2]);
 		return 0;

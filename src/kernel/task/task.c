@@ -19,6 +19,7 @@
 #include "kernel/fs/tty/tty.h"
 #include "kernel/fs/vfs.h"
 #include "kernel/host/process.h"
+#include "kernel/host/tag.h"
 #include "kernel/mm/shm.h"
 #include "kernel/sysv/sysv.h"
 #include "kernel/task/birth.h"
@@ -30,7 +31,7 @@
 
 struct task_state {
 	struct list processes;
-	struct list orphan_clones;
+	uint32_t next_tag;
 	struct list tasks_by_host[HASH_SIZE];
 	struct list processes_by_host[HASH_SIZE];
 	uint32_t process_count, thread_count;
@@ -47,7 +48,6 @@ int task_init(void)
 	if (state->processes.next)
 		return 0;
 	list_init(&state->processes);
-	list_init(&state->orphan_clones);
 	for (int i = 0; i < HASH_SIZE; i++) {
 		list_init(&state->tasks_by_host[i]);
 		list_init(&state->processes_by_host[i]);
@@ -128,11 +128,6 @@ struct list *process_list(void)
 	return &state->processes;
 }
 
-struct list *task_orphan_clones(void)
-{
-	return &state->orphan_clones;
-}
-
 uint32_t process_count(void)
 {
 	return state->process_count;
@@ -164,6 +159,11 @@ struct process *process_new(int host_pid, int pid)
 	p->pidfd = -EBADF;
 	p->dumpable = true;
 	p->start_ns = clock_boot();
+	p->tag = ++state->next_tag;
+	if (host_tag_set(host_pid, p->tag) < 0) {
+		kfree(p); /* its children could not be told from its parent's: it cannot go on */
+		return NULL;
+	}
 	list_add_tail(&state->processes, &p->all_link);
 	list_add_tail(&state->processes_by_host[hash(host_pid)], &p->hash_link);
 	state->process_count++;
@@ -238,6 +238,7 @@ void task_free(struct task *t)
 	if (t->call)
 		call_cancel(t->call);
 	birth_thread_gone(t);
+	exec_thread_gone(t);
 	list_del(&t->sibling);
 	list_del(&t->hash_link);
 	t->proc->thread_count--;
@@ -281,13 +282,13 @@ void process_exit(struct process *p)
 		return;
 	process_note_end(p);
 	p->exited = true;
-	birth_process_gone(p);
+	birth_process_exit(p);
 	exec_abort(p);
 	sysv_process_exit(p);
 	shm_process_exit(p);
 	list_for_each_safe(t, next, &p->threads, sibling) {
 		/* The one whose exit_group this is still has to be answered. */
-		if (!t->exiting)
+		if (!t->leaving)
 			task_free(t);
 	}
 	tty_session_exit(p);
@@ -305,6 +306,7 @@ void process_died(int host_pid)
 	process_exit(p);
 	list_for_each_safe(t, next, &p->threads, sibling)
 		task_free(t);
+	birth_process_gone(p);
 	limit_release(LIMIT_PIDS, 1);
 	process_unlink(p);
 	zombie_add(p);

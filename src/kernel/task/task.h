@@ -52,13 +52,19 @@ struct lost_call {
 
 /*
  * The thread was made to repeat its call as another one (exec, shmat): that one, when it arrives,
- * is let through to the host.
+ * is let through to the host. A signal may come in between; after its handler the thread makes the
+ * call that it made first.
  */
 struct become {
 	bool armed;
 	int nr;
 	uint64_t args[6];
+	int first_nr; /* 0: nothing to go back to */
+	uint64_t first_args[6];
+	uint64_t ip;
 };
+
+enum leaving { LEAVING_NOT, LEAVING_THREAD, LEAVING_PROCESS };
 
 struct task {
 	struct list sibling;   /* process.threads */
@@ -76,7 +82,7 @@ struct task {
 	uint8_t lost_count;
 	bool lost_fresh;	  /* nothing else was called since the last one was lost */
 	uint64_t interrupted_ip;  /* the last call was answered with EINTR, from here */
-	bool exiting; /* freed when its current call is answered */
+	uint8_t leaving; /* enum leaving: what its current call is */
 	char comm[TASK_COMM_LEN];
 	uint64_t start_ns;   /* clock_boot */
 	uint64_t call_count; /* served */
@@ -96,6 +102,8 @@ struct process {
 	int pgid, sid; /* guest numbers, mirrored */
 	bool session_leader;
 	bool did_exec; /* since fork: setpgid by the parent is then EACCES */
+	uint32_t tag;	/* says whose clone an unknown process is: see birth.h */
+	bool by_init;	/* cloned by pid 1 */
 	bool host_image; /* which of the stub's two names it runs: see exec.c */
 	bool dumpable;
 	bool child_subreaper;

@@ -310,7 +310,7 @@ static bool list_threads(struct proc_key dir, struct proc_ctx *x, const struct l
 	process_find_threads(x->proc);
 	list_for_each(t, &x->proc->threads, sibling) {
 		key.pid = (uint32_t)t->tid;
-		if (!t->exiting && key.pid != dir.pid && !emit_number(l, key, key.pid, DT_DIR))
+		if (!t->leaving && key.pid != dir.pid && !emit_number(l, key, key.pid, DT_DIR))
 			return false;
 	}
 	return true;
