@@ -34,7 +34,7 @@ BOMBS = {
     "socket": ([], 10, 30000, None, 0),
     "listener": ([], 10, 65536, None, 0),
     "inflight": ([], 3, None, None, 20000),
-    "epoll": ([], 100, 65536, None, 0),
+    "epoll": (["--files", "10000"], 100, 10000, None, 0),
     "inotify": ([], 500, None, None, 100000),
     "lock": ([], 500, None, None, 10000),
     "timer": ([], 10, 65536, None, 0),

@@ -14,11 +14,12 @@ TAP = re.compile(r"^(not ok|ok) \d+ (\S.*?)( # SKIP.*)?$")
 
 
 class Test:
-    """`run` returns a Verdict: names that passed, Failures, names that were skipped."""
+    """`run` returns a Verdict: names that passed, Failures, names that were skipped. Long ones start first."""
 
-    def __init__(self, id, run):
+    def __init__(self, id, run, long=False):
         self.id = id
         self.run = run
+        self.long = long
 
 
 def tap(id, done, timeout):
@@ -48,7 +49,7 @@ def tap(id, done, timeout):
     return Verdict(passed, failed, skipped)
 
 
-def program(id, command, timeout, env=None):
+def program(id, command, timeout, env=None, long=False):
     def run():
         with process.CleanDirectory() as directory:
             environment = dict(process.ENVIRONMENT, HOME=directory, **(env or {}))
@@ -56,7 +57,7 @@ def program(id, command, timeout, env=None):
         if done.status == 77 and not done.out:
             return Verdict([], [], [id])
         return tap(id, done, timeout)
-    return Test(id, run)
+    return Test(id, run, long)
 
 
 def programs(folder):
@@ -117,7 +118,7 @@ def host_side(where, suite, path):
     name = os.path.basename(path)[:-3]
     env = {"HOTCELL": where.hotcell or "", "BUILD": where.build, "SOURCE": where.root,
            "PYTHONPATH": f"{where.root}/tests"}
-    return program(f"{suite}/{name}", ["/usr/bin/python3", path], 300, env)
+    return program(f"{suite}/{name}", ["/usr/bin/python3", path], 300, env, long=True)
 
 
 def escape(where):
@@ -145,7 +146,7 @@ def regression(where):
     """A quick part of CPython's own regression tests; tests/cpython/run without --fast runs all."""
     for name in cpython_modules(where):
         command = [f"{where.root}/tests/cpython/run", "--inside-first", "--jobs", "1", "--timeout", "200", "--hotcell", where.hotcell or "", name]
-        yield program(f"cpython/{name}", command, 420)
+        yield program(f"cpython/{name}", command, 420, long=True)
 
 
 def cpython_modules(where):
@@ -162,7 +163,7 @@ def documents(where):
 
 def lint(where):
     """The rules of the source tree."""
-    yield program("lint", [f"{where.root}/tools/lint"], 120)
+    yield program("lint", [f"{where.root}/tools/lint"], 120, long=True)
 
 
 SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, regression]
