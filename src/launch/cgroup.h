@@ -83,7 +83,7 @@ void cgroup_leave(const struct cgroup *cg);
 int cgroup_clone_fd(const struct cgroup *cg);
 
 struct cgroup_usage {
-	bool has_memory, has_cpu;
+	bool has_memory;
 	uint64_t memory_bytes, memory_peak_bytes;
 	uint64_t cpu_ns;
 	uint64_t oom_kills;

@@ -86,7 +86,7 @@ static void v1_read(int dir_fd, uint32_t controllers, struct cgroup_usage *u)
 		(void)cgroup_read_key(dir_fd, "memory.oom_control", "oom_kill", &u->oom_kills);
 	}
 	if (controllers & CGROUP_BIT(CGROUP_CPUACCT))
-		u->has_cpu = cgroup_read_number(dir_fd, "cpuacct.usage", &u->cpu_ns) == 0;
+		(void)cgroup_read_number(dir_fd, "cpuacct.usage", &u->cpu_ns);
 }
 
 const struct cgroup_ops cgroup_v1_ops = { v1_limit, v1_read };

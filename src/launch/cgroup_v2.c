@@ -139,10 +139,8 @@ static void v2_read(int dir_fd, uint32_t controllers, struct cgroup_usage *u)
 			u->has_memory = true;
 		(void)cgroup_read_key(dir_fd, "memory.events", "oom_kill", &u->oom_kills);
 	}
-	if (cgroup_read_key(dir_fd, "cpu.stat", "usage_usec", &usec) == 0) {
-		u->has_cpu = true;
+	if (cgroup_read_key(dir_fd, "cpu.stat", "usage_usec", &usec) == 0)
 		u->cpu_ns = usec * NSEC_PER_USEC;
-	}
 }
 
 const struct cgroup_ops cgroup_v2_ops = { v2_limit, v2_read };

@@ -63,7 +63,6 @@ int call_wait_on(struct call *c, struct waitq *wq, bool exclusive)
 	w->exclusive = exclusive;
 	waitq_add(wq, w);
 	list_add_tail(&c->waiters, &w->call_link);
-	c->waiter_count++;
 	return 0;
 }
 
@@ -81,7 +80,6 @@ void call_drop_waiters(struct call *c)
 		waiter_del(w);
 		kfree(w);
 	}
-	c->waiter_count = 0;
 }
 
 static int call_set_deadline(struct call *c, uint64_t deadline)
@@ -160,7 +158,6 @@ static bool unpark(struct call *c, long result)
 
 bool call_reply(struct call *c, long result)
 {
-	c->answered = true;
 	c->task->interrupted_ip = result == -EINTR ? c->ip : 0;
 	if (trace_enabled())
 		trace_leave(c, result);

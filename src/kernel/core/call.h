@@ -61,13 +61,11 @@ struct call {
 	int64_t partial;      /* > 0: bytes already moved for good; an interrupted call's result */
 	bool retry;	      /* this is not the first run */
 	bool timed_out;	      /* the deadline passed */
-	bool answered;	      /* call_reply() was used */
 	bool has_sigmask;
 	uint64_t sigmask_ptr; /* guest address of the set */
 	bool parked;	      /* the thread waits in rt_sigsuspend, not in the notification */
 	bool traced;	      /* stopped by call_native(): answered through ptrace */
 	bool no_restart;      /* like poll: after an interruption the answer is EINTR, never a restart */
-	uint32_t waiter_count;
 	struct file *file;     /* reference held while blocked (call_block_file); the dispatcher puts
 				   it (file_put) when the call ends or is cancelled */
 	struct timer timer;

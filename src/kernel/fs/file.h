@@ -102,7 +102,7 @@ struct file_ops {
 	 * For mmap: the host file that backs the pages, opened so that it allows exactly what the
 	 * guest's descriptor allows. The descriptor stays owned by the host_ref cache.
 	 */
-	int (*mmap)(struct file *f, bool shared, bool writable, int *ret_host_fd);
+	int (*mmap)(struct file *f, bool shared, int *ret_host_fd);
 	/* Called at close() of each descriptor (locks, flush). */
 	void (*flush)(struct file *f, struct task *t);
 	void (*release)(struct file *f); /* last reference */

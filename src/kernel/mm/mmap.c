@@ -83,7 +83,7 @@ long sys_mmap(struct call *c)
 	writable = shared && file_writable(f);
 	if (e->injected && !e->injected_stale && (!writable || e->injected_writable))
 		return CALL_CONTINUE;
-	r = file_ops(f)->mmap(f, shared, writable, &host_fd);
+	r = file_ops(f)->mmap(f, shared, &host_fd);
 	if (r < 0)
 		return r;
 	r = call_inject_fd(c, host_fd, (int)c->args[4]);

@@ -5,9 +5,6 @@
  * A dial is an ordinary connection whose client has no file. It looks to the guest like one from
  * 127.0.0.1. Nothing here waits: -EAGAIN, and the wait queue tells when to look again (a
  * struct waiter of kind WAITER_CONTROL).
- *
- * The same end serves the other direction later: for a guest's connect() to the outside, the route
- * decision (inet_route) will pair the guest's socket with such an end, which the control side pumps.
  */
 #pragma once
 

@@ -385,7 +385,7 @@ static int place(struct stub_plan *plan, const struct elf_image *image, uint64_t
 
 static int inject(struct call *c, struct file *f, int number)
 {
-	int host_fd, r = file_ops(f)->mmap(f, false, false, &host_fd);
+	int host_fd, r = file_ops(f)->mmap(f, false, &host_fd);
 
 	if (r < 0)
 		return r;

@@ -169,8 +169,3 @@ static inline uint64_t task_rlimit(const struct task *t, int resource)
 {
 	return t->proc->rlimits[resource].rlim_cur;
 }
-
-/*
- * Charges and releases of the sandbox-wide limits (see core/limits.h) are done by the owners of the
- * objects; the functions here only count tasks.
- */

@@ -153,7 +153,7 @@ static int file_fsync(struct file *f, bool data_only)
 	return host_sync(ref_of(f), data_only);
 }
 
-static int file_mmap(struct file *f, bool shared, bool writable, int *ret_host_fd)
+static int file_mmap(struct file *f, bool shared, int *ret_host_fd)
 {
 	int fd = host_ref_fd_mode(ref_of(f), shared && file_writable(f));
 

@@ -12,8 +12,7 @@
  * use the shared offset.
  *
  * Commit after send: bytes taken from a pipe whose answer got lost stay in the stash and are given
- * to the next reader. Writes have their effect at once; the dispatcher's replay covers a lost
- * answer.
+ * to the next reader. Writes have their effect at once; a lost answer is kept (task/sigreturn.c).
  *
  * A guest sees a pipe, socket, file or character device owned by the sandbox user, mode 0600. It is
  * never a terminal (ENOTTY): a terminal of the sandbox is a pty of its own.
@@ -252,7 +251,7 @@ static int file_fsync(struct file *f, bool data_only)
 	return is_regular(p) ? host_sync(&p->ref, data_only) : -EINVAL;
 }
 
-static int file_mmap(struct file *f, bool shared, bool writable, int *ret_host_fd)
+static int file_mmap(struct file *f, bool shared, int *ret_host_fd)
 {
 	struct passed *p = passed_of(f);
 

@@ -74,7 +74,7 @@ static int file_fsync(struct file *f, bool data_only)
 	return 0;
 }
 
-static int file_mmap(struct file *f, bool shared, bool writable, int *ret_host_fd)
+static int file_mmap(struct file *f, bool shared, int *ret_host_fd)
 {
 	/* A shared mapping of a descriptor open for writing may become writable later (mprotect). */
 	return tree_map_fd(f->inode, shared && file_writable(f), ret_host_fd);

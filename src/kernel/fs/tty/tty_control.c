@@ -12,7 +12,6 @@ struct tty *tty_new_controlled(uint16_t rows, uint16_t cols)
 
 	if (tty_new(0, &t) < 0)
 		return NULL;
-	t->controlled = true;
 	t->locked = false;
 	t->winsize = (struct tty_winsize){ .rows = rows, .cols = cols };
 	t->ld.termios.iflag |= IUTF8;

@@ -34,7 +34,6 @@ struct tty {
 	uint32_t slave_count; /* open files of the slave */
 	uint32_t generation;  /* hang-ups so far: older files are dead */
 	bool master_open;
-	bool controlled;   /* the master is the control channel */
 	bool locked;	   /* TIOCSPTLCK: the slave cannot be opened */
 	bool slave_closed; /* it was open and is not: HUP for the master */
 	bool exclusive;	   /* TIOCEXCL */

@@ -60,7 +60,7 @@ struct inet_sock {
 
 	struct inet_sock *peer; /* connected TCP: holds a reference */
 	struct ring rx;		/* TCP: what was sent to us */
-	uint64_t bytes_in, bytes_out;
+	uint64_t bytes_in;   /* received so far */
 	uint64_t urgent_pos; /* stream position of the urgent byte */
 	uint64_t read_pos;   /* bytes read so far */
 
@@ -68,7 +68,6 @@ struct inet_sock {
 	struct list pending; /* established, not accepted: queue_link of the accepting ends */
 	struct list knocking; /* SYN_SENT, no room in pending: queue_link of the connecting ends */
 	struct list queue_link;
-	struct inet_sock *knocks_at; /* listener whose `knocking` we are on; no reference */
 	uint32_t pending_count, backlog;
 	struct timer timer; /* connect */
 

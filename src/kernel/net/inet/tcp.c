@@ -38,7 +38,6 @@ static void settle(struct inet_sock *i)
 static void stop_knocking(struct inet_sock *i)
 {
 	list_del(&i->queue_link);
-	i->knocks_at = NULL;
 	timer_cancel(&i->timer);
 }
 
@@ -126,7 +125,6 @@ int tcp_start(struct inet_sock *i, const struct inet_name *to)
 	if (err)
 		return err;
 	i->state = INET_SYN_SENT;
-	i->knocks_at = listener;
 	list_add_tail(&listener->knocking, &i->queue_link);
 	return 0;
 }

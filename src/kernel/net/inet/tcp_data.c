@@ -66,7 +66,6 @@ void tcp_send_done(struct inet_sock *i, size_t count)
 		socket_set_error(&i->sk, EPIPE);
 		return;
 	}
-	i->bytes_out += count;
 	peer->bytes_in += count;
 	ring_commit(&peer->rx, count);
 	if (i->sends_urgent) {

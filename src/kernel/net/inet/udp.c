@@ -195,7 +195,6 @@ void udp_send_done(struct inet_sock *i, size_t count)
 	memcpy(&dst.ip, d->dst, sizeof(dst.ip));
 	dst.port = d->dst_port;
 	memcpy(&src, d->bytes, sizeof(src));
-	i->bytes_out += d->size;
 	if (inet_is_multicast(&dst.ip)) {
 		deliver_to_group(i->sk.protocol, &dst, d);
 		return;
@@ -279,7 +278,6 @@ void udp_recv_done(struct inet_sock *i, size_t count)
 	(void)count;
 	if (!d)
 		return;
-	i->bytes_in += d->size;
 	dgram_remove(&i->sk, d);
 	dgram_free(d);
 }
