@@ -68,6 +68,7 @@ static void prepare_jail(const struct wire_config *config)
 		in_memory &= config->mounts[i].kind != WIRE_MOUNT_STORE;
 	must(jail_prepare(limit_value(LIMIT_DISK_BYTES), 0, in_memory ? &store : NULL, &proc),
 	     "private mounts");
+	host_store_set_unbounded(!in_memory);
 	if (in_memory)
 		must(host_root_set(HOST_ROOT_STORE, store), "store");
 	host_proc_set_root(proc);

@@ -425,6 +425,31 @@ def a_store_of_a_killed_run_goes_with_the_next():
 
 
 @test
+def mapped_pages_of_a_store_stay_below_the_disk_limit():
+    os.mkdir("store")
+    script = """
+import mmap, os
+f = open("sparse", "w+b")
+f.truncate(30 << 20)
+try: mmap.mmap(f.fileno(), 30 << 20)
+except OSError as e: print(e.strerror)
+f.truncate(4 << 20)
+m = mmap.mmap(f.fileno(), 4 << 20)
+m[4096] = 1
+print(os.stat("sparse").st_blocks <= 8)
+for grow in (lambda: f.truncate(30 << 20), lambda: os.pwrite(f.fileno(), b"x", 30 << 20), lambda: os.posix_fallocate(f.fileno(), 30 << 20, 1)):
+    try: grow(); print("grown")
+    except OSError as e: print(e.strerror)
+print(os.pwrite(f.fileno(), b"x", 5 << 20), os.stat("sparse").st_size)
+os.remove("sparse"); m.close(); f.close()
+print(open("other", "wb").write(bytes(9 << 20)))
+"""
+    done = run("--store", "store", "--disk", "10M", command=["python3", "-c", script])
+    equal(done.stderr, b"")
+    equal(done.stdout.decode().split("\n"), ["Cannot allocate memory", "True", *["No space left on device"] * 3, f"1 {(5 << 20) + 1}", str(9 << 20), ""])
+
+
+@test
 def a_store_that_cannot_be_is_explained():
     for directory, part in (("/no/such", b"No such file"), ("/proc", b"--store: "), (__file__, b"Not a directory")):
         done = run("--store", directory, command="true")

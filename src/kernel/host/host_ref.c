@@ -52,6 +52,7 @@ struct slot {
 };
 
 static int roots[HOST_ROOT_MAX];
+static bool store_unbounded;
 static struct slot slots[SLOT_MAX];
 static uint32_t lru_head, lru_tail; /* index + 1 */
 static uint32_t free_head;	    /* index + 1, linked by next */
@@ -100,6 +101,16 @@ int host_root_set(unsigned root, int fd)
 		close(roots[root]);
 	roots[root] = fd;
 	return 0;
+}
+
+void host_store_set_unbounded(bool unbounded)
+{
+	store_unbounded = unbounded;
+}
+
+bool host_store_unbounded(void)
+{
+	return store_unbounded;
 }
 
 /* ---- slots ---- */

@@ -40,6 +40,9 @@ int host_ref_init(void);
 
 /* Gives a root its directory descriptor (host side, at start). */
 int host_root_set(unsigned root, int fd);
+/* Whether the store is a directory on a host's disk (--store) and not a tmpfs of limited size. */
+void host_store_set_unbounded(bool unbounded);
+bool host_store_unbounded(void);
 
 /*
  * The descriptor, opened if needed. The cache is least-recently-used, so it stays valid while only

@@ -6,9 +6,10 @@
  * of [0, dense_end) are exactly what it has, and no host call is needed. A hole, a punch or a
  * shared writable mapping makes it `sparse`: from then on the host's st_blocks is asked after each
  * change. Charges are taken before data is written and corrected afterwards. Pages that a guest
- * makes through a mapping are charged when we next look; the store itself has a hard size. A host
- * memfd (only those that can be sealed) is outside the store: once it is mapped shared and writable
- * its whole size is charged, whether used or not.
+ * makes through a mapping are charged when we next look; the store itself has a hard size. On a
+ * host's disk (--store) it has none, and a host memfd (only those that can be sealed) is outside of
+ * it: there the whole size of a file is charged once it is mapped shared and writable, whether
+ * used or not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ static uint64_t page_up(uint64_t n)
 /* All of its size counts: the guest can make any page of it without asking. */
 static bool fully_charged(const struct tree_node *node)
 {
-	return node->mapped && node->ref.kind == HOST_REF_MEMFD;
+	return node->mapped && (node->ref.kind == HOST_REF_MEMFD || host_store_unbounded());
 }
 
 static bool charge_to(struct inode *inode, uint64_t bytes)
@@ -69,8 +70,8 @@ void tree_reconcile(struct inode *inode)
 	if (fully_charged(node))
 		bytes = MAX(bytes, page_up(inode->size));
 	/* What is there is there: at the limit the charge stays where it can. */
-	if (!charge_to(inode, bytes))
-		inode->blocks = bytes / 512;
+	(void)charge_to(inode, bytes);
+	inode->blocks = page_up((uint64_t)st.st_blocks * 512) / 512;
 }
 
 /* Pages that a write of [offset, end) may add. */
@@ -88,6 +89,8 @@ static bool reserve(struct inode *inode, uint64_t offset, uint64_t end)
 
 	if (offset > page_up(node->dense_end))
 		node->sparse = true;
+	if (fully_charged(node))
+		return charge_to(inode, MAX(node->charged_bytes, page_up(end)));
 	uint64_t more = may_add(node, offset, end);
 	return more == 0 || charge_to(inode, node->charged_bytes + more);
 }
@@ -99,10 +102,10 @@ static void written(struct inode *inode, uint64_t end)
 
 	if (!node->sparse && end > node->dense_end)
 		node->dense_end = end;
-	if (node->sparse || page_up(node->dense_end) != node->charged_bytes)
-		tree_reconcile(inode);
 	if (end > inode->size)
 		inode->size = end;
+	if (node->sparse || page_up(node->dense_end) != node->charged_bytes)
+		tree_reconcile(inode);
 }
 
 /* ---- inline data ---- */
