@@ -63,19 +63,25 @@ static int open_any_mode(int dir_fd, const char *name)
 	return chmod(link, 0700) < 0 ? -1 : openat(dir_fd, name, OPEN_DIRECTORY);
 }
 
+/* Reads a directory; takes over the descriptor. NULL when that is none. */
+static DIR *names_of(int fd)
+{
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
 /* Moves everything in dir_fd/name to dir_fd, under new names; true = something was moved. */
 static bool flatten(int dir_fd, const char *name)
 {
 	static unsigned long counter;
 	int fd = open_any_mode(dir_fd, name);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	DIR *d = names_of(fd);
 	bool moved = false;
 	struct dirent *e;
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
+	if (!d)
 		return false;
-	}
 	while ((e = readdir(d))) {
 		char name_up[40];
 		snprintf(name_up, sizeof(name_up), "moved-%lu", counter++);
@@ -91,14 +97,11 @@ static bool empty_once(int dir_fd)
 {
 	/* A second open file: its position starts at the first name. */
 	int fd = openat(dir_fd, ".", OPEN_DIRECTORY);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	DIR *d = names_of(fd);
 	bool progress = false;
 	struct dirent *e;
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
+	if (!d)
 		return false;
-	}
 	while ((e = readdir(d))) {
 		if (is_dot(e->d_name))
 			continue;

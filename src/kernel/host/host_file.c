@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "kernel/core/user.h"
 #include "kernel/host/proc.h"
 
 static char transfer[64 << 10]; /* readdir and copy; neither nests */
@@ -82,6 +83,39 @@ ssize_t host_pwrite(struct host_ref *ref, const void *src, size_t size, uint64_t
 		done += (size_t)n;
 	}
 	return (ssize_t)done;
+}
+
+ssize_t host_read(struct host_ref *ref, struct uio *u, uint64_t offset, uint64_t end)
+{
+	char *scratch = scratch_buffer();
+	ssize_t total = 0;
+
+	while (u->resid > 0 && offset < end) {
+		size_t want = (size_t)MIN(MIN((uint64_t)u->resid, end - offset), SCRATCH_SIZE);
+		ssize_t n = host_pread(ref, scratch, want, offset);
+		if (n > 0)
+			n = uio_put(u, scratch, (size_t)n);
+		if (n <= 0)
+			return total ? total : n;
+		total += n;
+		offset += (uint64_t)n;
+		if ((size_t)n < want)
+			break;
+	}
+	return total;
+}
+
+ssize_t host_write(struct host_ref *ref, struct uio *u, size_t size, uint64_t offset)
+{
+	char *scratch = scratch_buffer();
+	ssize_t got = uio_get(u, scratch, MIN(size, (size_t)SCRATCH_SIZE));
+
+	if (got <= 0)
+		return got;
+	ssize_t n = host_pwrite(ref, scratch, (size_t)got, offset);
+	if (n < got)
+		uio_rewind(u, (size_t)(got - MAX(n, 0)));
+	return n;
 }
 
 int host_fstat(struct host_ref *ref, struct stat *ret)

@@ -14,11 +14,17 @@
 
 #include "kernel/host/host_ref.h"
 
+struct uio;
+
 struct statfs;
 
 /* ---- file content ---- */
 ssize_t host_pread(struct host_ref *ref, void *dst, size_t size, uint64_t offset);
 ssize_t host_pwrite(struct host_ref *ref, const void *src, size_t size, uint64_t offset);
+/* To and from the memory side of a transfer: at most up to `end`, stopping where the file ends ... */
+ssize_t host_read(struct host_ref *ref, struct uio *u, uint64_t offset, uint64_t end);
+/* ... and one piece, at most `size` bytes and SCRATCH_SIZE: what was not written stays in `u`. */
+ssize_t host_write(struct host_ref *ref, struct uio *u, size_t size, uint64_t offset);
 int host_fstat(struct host_ref *ref, struct stat *ret);
 int host_truncate(struct host_ref *ref, uint64_t size);
 int host_fallocate(struct host_ref *ref, int mode, uint64_t offset, uint64_t length);

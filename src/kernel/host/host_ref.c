@@ -1,19 +1,9 @@
 /*
  * Theory of operation
  *
- * A struct host_ref (arena) names a host file; this module keeps the descriptor, in a fixed table
- * outside the arena so that a restored arena simply finds nothing open.
- *
- *   host_ref.slot ---> slots[slot - 1] { fd[READ], fd[WRITE], owner ---> host_ref }
- *                        |  linked by index, most recently used first
- *
- * A slot belongs to a reference only if its `owner` points back: stale numbers of a restored arena
- * are harmless. Each slot has up to two descriptors: one O_RDONLY, one O_RDWR, because what is
- * injected into a guest for mmap must not allow more than the guest's own descriptor.
- * Passed descriptors, memfds and pinned paths are in slots that are on no LRU list.
- *
- * Bounds: SLOT_MAX slots, and open descriptors below the soft RLIMIT_NOFILE minus a reserve for
- * everything else (seccomp listener, pidfds, sockets). Past that the least recently used is closed.
+ * A struct host_ref (arena) names a host file; the descriptor is in a table of its own
+ * (host/slot.h) and may be closed and opened again at any time, but for passed descriptors, memfds
+ * and pinned paths. Here is how each kind of reference is made, opened and dropped.
  *
  * Confinement: every path goes through openat2 with RESOLVE_BENEATH, NO_SYMLINKS, NO_MAGICLINKS.
  *
@@ -35,30 +25,13 @@
 #include "base/util.h"
 #include "kernel/core/arena.h"
 #include "kernel/host/proc.h"
+#include "kernel/host/slot.h"
 
-#define SLOT_MAX 4096u
 #define FD_RESERVE 256u
 #define PATH_LIMIT 4096u
 
-enum { FD_READ, FD_WRITE };
-
-struct slot {
-	int fd[2]; /* -EBADF = not open */
-	struct host_ref *owner;
-	uint32_t next, prev; /* index + 1; 0 = none */
-	bool used;
-	bool pinned;
-	bool on_lru;
-};
-
 static int roots[HOST_ROOT_MAX];
 static bool store_unbounded;
-static struct slot slots[SLOT_MAX];
-static uint32_t lru_head, lru_tail; /* index + 1 */
-static uint32_t free_head;	    /* index + 1, linked by next */
-static uint32_t never_used;	    /* slots from here on were never taken */
-static uint32_t open_count, open_limit;
-static uint32_t pinned_count; /* slots that are never evicted */
 
 struct host_ref_root {
 	uint64_t next_store_id;
@@ -88,8 +61,7 @@ int host_ref_init(void)
 		if (setrlimit(RLIMIT_NOFILE, &lim) < 0)
 			return -errno;
 	}
-	rlim_t usable = lim.rlim_cur > FD_RESERVE + 16 ? lim.rlim_cur - FD_RESERVE : 16;
-	open_limit = usable > SLOT_MAX * 2 ? SLOT_MAX * 2 : (uint32_t)usable;
+	slots_limit(lim.rlim_cur > FD_RESERVE + 16 ? lim.rlim_cur - FD_RESERVE : 16);
 	return 0;
 }
 
@@ -111,104 +83,6 @@ void host_store_set_unbounded(bool unbounded)
 bool host_store_unbounded(void)
 {
 	return store_unbounded;
-}
-
-/* ---- slots ---- */
-
-static void lru_unlink(struct slot *s)
-{
-	if (!s->on_lru)
-		return;
-	if (s->prev)
-		slots[s->prev - 1].next = s->next;
-	else
-		lru_head = s->next;
-	if (s->next)
-		slots[s->next - 1].prev = s->prev;
-	else
-		lru_tail = s->prev;
-	s->next = s->prev = 0;
-	s->on_lru = false;
-}
-
-static void lru_push(struct slot *s)
-{
-	uint32_t number = (uint32_t)(s - slots) + 1;
-
-	s->prev = 0;
-	s->next = lru_head;
-	if (lru_head)
-		slots[lru_head - 1].prev = number;
-	else
-		lru_tail = number;
-	lru_head = number;
-	s->on_lru = true;
-}
-
-static void slot_close_fd(struct slot *s, int which)
-{
-	if (s->fd[which] < 0)
-		return;
-	close(s->fd[which]);
-	s->fd[which] = -EBADF;
-	open_count--;
-}
-
-static void slot_free(struct slot *s)
-{
-	lru_unlink(s);
-	slot_close_fd(s, FD_READ);
-	slot_close_fd(s, FD_WRITE);
-	if (s->owner)
-		s->owner->slot = 0;
-	s->owner = NULL;
-	s->used = false;
-	pinned_count -= s->pinned;
-	s->next = free_head;
-	free_head = (uint32_t)(s - slots) + 1;
-}
-
-/* Closes the least recently used slot; false when there is none. */
-static bool evict_one(void)
-{
-	if (!lru_tail)
-		return false;
-	slot_free(&slots[lru_tail - 1]);
-	return true;
-}
-
-/* A part of the table stays for what can be closed and opened again, or nothing would work. */
-static struct slot *slot_new(struct host_ref *owner, bool pinned)
-{
-	struct slot *s;
-
-	if (pinned && pinned_count >= MIN(open_limit, SLOT_MAX) / 4 * 3)
-		return NULL;
-	if (!free_head && never_used == SLOT_MAX && !evict_one())
-		return NULL;
-	if (free_head) {
-		s = &slots[free_head - 1];
-		free_head = s->next;
-	} else {
-		s = &slots[never_used++];
-	}
-	*s = (struct slot){ .fd = { -EBADF, -EBADF }, .owner = owner, .used = true, .pinned = pinned };
-	pinned_count += pinned;
-	return s;
-}
-
-/* The reference's own slot, NULL when it has none (any more). */
-static struct slot *slot_of(struct host_ref *ref)
-{
-	if (ref->slot == 0 || ref->slot > SLOT_MAX)
-		return NULL;
-	struct slot *s = &slots[ref->slot - 1];
-	if (!s->used)
-		return NULL;
-	/* A passed descriptor's reference may have been copied: its slot has no owner. */
-	if (ref->kind == HOST_REF_PASSED)
-		return s->owner ? NULL : s;
-	return s->owner == ref ? s : NULL;
 }
 
 /* ---- opening ---- */
@@ -274,11 +148,10 @@ static int open_ref_once(const struct host_ref *ref, int which)
 
 static int open_ref(const struct host_ref *ref, int which)
 {
-	while (open_count >= open_limit && evict_one())
-		;
+	slots_make_room();
 	int fd = open_ref_once(ref, which);
 	if (fd == -EMFILE || fd == -ENFILE) {
-		for (int i = 0; i < 64 && evict_one(); i++)
+		for (int i = 0; i < 64 && slots_evict_one(); i++)
 			;
 		fd = open_ref_once(ref, which);
 	}
@@ -292,8 +165,7 @@ static int reopen_memfd(struct slot *s)
 	/* Without a usable /proc the only descriptor there is has to do. */
 	if (fd < 0)
 		return s->fd[FD_WRITE];
-	s->fd[FD_READ] = fd;
-	open_count++;
+	slot_set_fd(s, FD_READ, fd);
 	return fd;
 }
 
@@ -312,10 +184,7 @@ static int ref_fd(struct host_ref *ref, int which)
 	struct slot *s = slot_of(ref);
 
 	if (s && s->fd[which] >= 0) {
-		if (s->on_lru && lru_head != ref->slot) {
-			lru_unlink(s);
-			lru_push(s);
-		}
+		slot_touch(s);
 		return s->fd[which];
 	}
 	if (ref->kind == HOST_REF_MEMFD)
@@ -324,11 +193,11 @@ static int ref_fd(struct host_ref *ref, int which)
 		return -ESTALE;
 	/* Off the list while opening, which may evict. */
 	if (s)
-		lru_unlink(s);
+		slot_hold(s);
 	int fd = open_ref(ref, which);
 	if (fd < 0) {
-		if (s && !s->pinned)
-			lru_push(s);
+		if (s)
+			slot_release(s);
 		return fd;
 	}
 	if (!s)
@@ -337,11 +206,9 @@ static int ref_fd(struct host_ref *ref, int which)
 		close(fd);
 		return -ENFILE;
 	}
-	if (!s->pinned)
-		lru_push(s);
-	ref->slot = (uint32_t)(s - slots) + 1;
-	s->fd[which] = fd;
-	open_count++;
+	slot_release(s);
+	ref->slot = slot_number(s);
+	slot_set_fd(s, which, fd);
 	return fd;
 }
 
@@ -406,8 +273,7 @@ int host_store_create(struct host_ref *ret)
 	char name[17];
 	int fd = -EEXIST;
 
-	while (open_count >= open_limit && evict_one())
-		;
+	slots_make_room();
 	while (fd == -EEXIST) {
 		*ret = (struct host_ref){ .kind = HOST_REF_STORE,
 					  .writable = true,
@@ -416,7 +282,7 @@ int host_store_create(struct host_ref *ret)
 			    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0)
 			fd = -errno;
-		if ((fd == -EMFILE || fd == -ENFILE) && evict_one())
+		if ((fd == -EMFILE || fd == -ENFILE) && slots_evict_one())
 			fd = -EEXIST;
 	}
 	if (fd < 0) {
@@ -428,10 +294,9 @@ int host_store_create(struct host_ref *ret)
 		close(fd);
 		return 0; /* opened again when used */
 	}
-	lru_push(s);
-	s->fd[FD_WRITE] = fd;
-	open_count++;
-	ret->slot = (uint32_t)(s - slots) + 1;
+	slot_release(s);
+	slot_set_fd(s, FD_WRITE, fd);
+	ret->slot = slot_number(s);
 	return 0;
 }
 
@@ -444,9 +309,8 @@ static int pin_fd(struct host_ref *ref, int fd, int which)
 		close(fd);
 		return -ENFILE;
 	}
-	s->fd[which] = fd;
-	open_count++;
-	ref->slot = (uint32_t)(s - slots) + 1;
+	slot_set_fd(s, which, fd);
+	ref->slot = slot_number(s);
 	return 0;
 }
 
@@ -475,8 +339,7 @@ int host_ref_create(struct host_ref *dir, const char *name, uint32_t mode, struc
 
 int host_memfd_create(unsigned flags, struct host_ref *ret)
 {
-	while (open_count >= open_limit && evict_one())
-		;
+	slots_make_room();
 	int fd = memfd_create("guest", flags | MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -500,9 +363,8 @@ int host_ref_passed(int fd, struct host_ref *ret)
 	*ret = (struct host_ref){ .kind = HOST_REF_PASSED,
 				  .directory = S_ISDIR(st.st_mode),
 				  .pinned = true,
-				  .slot = (uint32_t)(s - slots) + 1 };
-	s->fd[FD_READ] = fd;
-	open_count++;
+				  .slot = slot_number(s) };
+	slot_set_fd(s, FD_READ, fd);
 	return 0;
 }
 

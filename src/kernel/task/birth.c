@@ -202,18 +202,24 @@ static struct process *child_process(struct pending_clone *p, int host_pid, int 
 }
 
 /* Makes the task of a child process from its record, which is used up. */
+/* The new task gets what was made for it when it was cloned. */
+static void inherit(struct task *t, struct pending_clone *p)
+{
+	t->files = p->files;
+	t->fs = p->fs;
+	t->cred = p->cred;
+	p->files = NULL;
+	p->fs = NULL;
+	p->cred = NULL;
+}
+
 static struct task *bind_process(struct pending_clone *p, int host_pid, int pid)
 {
 	struct process *proc = child_process(p, host_pid, pid);
 	struct task *t = proc ? task_new(proc, host_pid, pid) : NULL;
 
 	if (t) {
-		t->files = p->files;
-		t->fs = p->fs;
-		t->cred = p->cred;
-		p->files = NULL;
-		p->fs = NULL;
-		p->cred = NULL;
+		inherit(t, p);
 		memcpy(t->comm, p->comm, sizeof(t->comm));
 		process_watch(proc);
 	} else {
@@ -240,12 +246,7 @@ static struct task *bind_thread(struct process *proc, int host_tid, int tid)
 	list_for_each(p, &proc->pending_clones, link) {
 		if (!p->thread)
 			continue;
-		t->files = p->files;
-		t->fs = p->fs;
-		t->cred = p->cred;
-		p->files = NULL;
-		p->fs = NULL;
-		p->cred = NULL;
+		inherit(t, p);
 		pending_free(p);
 		proc->thread_charges++;
 		return t;

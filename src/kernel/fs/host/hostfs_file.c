@@ -71,34 +71,8 @@ static void file_release(struct file *f)
 
 static ssize_t file_read(struct file *f, struct uio *u, uint64_t *pos)
 {
-	char *scratch = scratch_buffer();
-	ssize_t total = 0;
+	ssize_t n = host_read(ref_of(f), u, *pos, UINT64_MAX);
 
-	while (u->resid > 0) {
-		size_t want = MIN(u->resid, (size_t)SCRATCH_SIZE);
-		ssize_t n = host_pread(ref_of(f), scratch, want, *pos);
-		if (n > 0)
-			n = uio_put(u, scratch, (size_t)n);
-		if (n <= 0)
-			return total ? total : n;
-		total += n;
-		*pos += (uint64_t)n;
-		if ((size_t)n < want)
-			break;
-	}
-	return total;
-}
-
-static ssize_t write_chunk(struct file *f, struct uio *u, uint64_t *pos)
-{
-	char *scratch = scratch_buffer();
-	ssize_t got = uio_get(u, scratch, MIN(u->resid, (size_t)SCRATCH_SIZE));
-
-	if (got <= 0)
-		return got;
-	ssize_t n = host_pwrite(ref_of(f), scratch, (size_t)got, *pos);
-	if (n < got)
-		uio_rewind(u, (size_t)(got - MAX(n, 0)));
 	if (n > 0)
 		*pos += (uint64_t)n;
 	return n;
@@ -117,10 +91,11 @@ static ssize_t file_write(struct file *f, struct uio *u, uint64_t *pos)
 	}
 	hostfs_node(f->inode)->fresh_at = 0;
 	while (u->resid > 0) {
-		ssize_t n = write_chunk(f, u, pos);
+		ssize_t n = host_write(ref_of(f), u, u->resid, *pos);
 		if (n <= 0)
 			return total ? total : n;
 		total += n;
+		*pos += (uint64_t)n;
 	}
 	if (*pos > f->inode->size)
 		f->inode->size = *pos;

@@ -269,26 +269,6 @@ int tree_set_content(struct inode *inode, const void *data, size_t size)
 
 /* ---- the operations ---- */
 
-static ssize_t read_host(struct tree_node *node, struct uio *u, uint64_t pos, uint64_t end)
-{
-	char *scratch = scratch_buffer();
-	ssize_t total = 0;
-
-	while (u->resid > 0 && pos < end) {
-		size_t want = (size_t)MIN(MIN((uint64_t)u->resid, end - pos), SCRATCH_SIZE);
-		ssize_t n = host_pread(&node->ref, scratch, want, pos);
-		if (n > 0)
-			n = uio_put(u, scratch, (size_t)n);
-		if (n <= 0)
-			return total ? total : n;
-		total += n;
-		pos += (uint64_t)n;
-		if ((size_t)n < want)
-			break;
-	}
-	return total;
-}
-
 ssize_t tree_read(struct inode *inode, struct uio *u, uint64_t pos)
 {
 	struct tree_node *node = tree_node(inode);
@@ -298,7 +278,7 @@ ssize_t tree_read(struct inode *inode, struct uio *u, uint64_t pos)
 	if (node->storage == TREE_INLINE)
 		return uio_put(u, node->inline_data + pos,
 			       (size_t)MIN((uint64_t)u->resid, inode->size - pos));
-	return read_host(node, u, pos, inode->size);
+	return host_read(&node->ref, u, pos, inode->size);
 }
 
 static ssize_t write_inline(struct inode *inode, struct uio *u, uint64_t pos)
@@ -338,14 +318,7 @@ static ssize_t write_chunk(struct inode *inode, struct uio *u, uint64_t pos)
 
 	if (want == 0)
 		return -ENOSPC;
-	ssize_t got = uio_get(u, scratch_buffer(), want);
-	if (got <= 0) {
-		tree_reconcile(inode);
-		return got;
-	}
-	ssize_t n = host_pwrite(&tree_node(inode)->ref, scratch_buffer(), (size_t)got, pos);
-	if (n < got)
-		uio_rewind(u, (size_t)(got - MAX(n, 0)));
+	ssize_t n = host_write(&tree_node(inode)->ref, u, want, pos);
 	if (n > 0)
 		written(inode, pos + (uint64_t)n);
 	else
