@@ -450,6 +450,34 @@ print(open("other", "wb").write(bytes(9 << 20)))
 
 
 @test
+def deleted_mapped_files_of_a_store_stay_charged():
+    os.mkdir("store")
+    script = """
+import mmap, os
+def make(flags):
+    try:
+        with open("f", "w+b") as f:
+            f.write(bytes(4 << 20)); f.flush()
+            return mmap.mmap(f.fileno(), 4 << 20, flags)
+    except OSError as e:
+        return e.strerror
+    finally:
+        os.remove("f")
+for flags in mmap.MAP_SHARED, mmap.MAP_PRIVATE:
+    maps = [make(flags) for i in range(3)]
+    print(maps[2], maps[0][4095], maps[1][8192])
+    maps[0].close()
+    maps[2] = make(flags)
+    print(len(maps[2]))
+    del maps
+os.statvfs(".")
+print(open("other", "wb").write(bytes(9 << 20)))
+"""
+    done = run("--store", "store", "--disk", "10M", command=["python3", "-c", script])
+    equal((done.stdout.decode(), done.stderr), (f"No space left on device 0 0\n{4 << 20}\n" * 2 + f"{9 << 20}\n", b""))
+
+
+@test
 def a_store_that_cannot_be_is_explained():
     for directory, part in (("/no/such", b"No such file"), ("/proc", b"--store: "), (__file__, b"Not a directory")):
         done = run("--store", directory, command="true")

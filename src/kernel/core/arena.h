@@ -63,6 +63,7 @@ enum arena_root {
 	ROOT_MM_NAMES,
 	ROOT_FAMILY,
 	ROOT_METER,
+	ROOT_ORPHANS,
 	ROOT_MAX,
 };
 void *arena_root(enum arena_root id, size_t size);

@@ -238,6 +238,7 @@ int host_ref_fd_mode(struct host_ref *ref, bool writable)
 	}
 	if (writable && ref->kind == HOST_REF_PATH && !ref->writable)
 		return -EACCES;
+	ref->lent = true;
 	return ref_fd(ref, writable ? FD_WRITE : FD_READ);
 }
 
@@ -419,6 +420,20 @@ void host_ref_close(struct host_ref *ref)
 	if (s)
 		slot_free(s);
 	ref->slot = 0;
+}
+
+bool host_store_lent(struct host_ref *ref)
+{
+	if (ref->kind != HOST_REF_STORE || !ref->lent || !store_unbounded)
+		return false;
+	host_ref_close(ref);
+	int fd = open_ref(ref, FD_WRITE);
+	if (fd < 0)
+		return fd != -ENOENT;
+	/* Only a file that nobody else has open gets a lease; a file system without leases says EINVAL. */
+	bool lent = fcntl(fd, F_SETLEASE, F_WRLCK) < 0 && (errno == EAGAIN || errno == EBUSY);
+	close(fd);
+	return lent;
 }
 
 void host_ref_drop(struct host_ref *ref)

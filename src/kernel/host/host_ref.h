@@ -28,6 +28,7 @@ struct host_ref {
 	uint8_t kind;
 	bool writable;
 	bool directory;
+	bool lent;   /* HOST_REF_STORE: was injected into a guest, which may have it mapped */
 	bool pinned; /* HOST_REF_PATH: stays open once opened (the name may go away) */
 	uint16_t root;
 	uint32_t slot;	/* cache slot + 1, 0 = not open now */
@@ -84,6 +85,9 @@ void host_ref_move(struct host_ref *to, struct host_ref *from);
 void host_ref_close(struct host_ref *ref);
 /* Closes, and for store files removes the file. Leaves *ref empty. */
 void host_ref_drop(struct host_ref *ref);
+
+/* Whether a guest still has this file of a store on disk mapped. Closes our descriptors. */
+bool host_store_lent(struct host_ref *ref);
 
 /* Passed descriptors: takes ownership of fd, also on failure. */
 int host_ref_passed(int fd, struct host_ref *ret);

@@ -24,6 +24,7 @@
 #include "kernel/core/limits.h"
 #include "kernel/core/user.h"
 #include "kernel/fs/seq.h"
+#include "kernel/fs/tree/orphan.h"
 #include "kernel/host/host_file.h"
 #include "kernel/host/host_ref.h"
 #include "kernel/host/random.h"
@@ -82,8 +83,7 @@ static struct segment *segment_find(int id)
 static void segment_free(struct segment *s)
 {
 	ipc_remove(&root->segments, &s->ipc);
-	host_ref_drop(&s->ref);
-	limit_release(LIMIT_DISK_BYTES, s->charged);
+	orphan_drop(&s->ref, s->charged);
 	kfree(s);
 }
 
@@ -94,7 +94,7 @@ static int segment_fill(struct segment *s, uint64_t size)
 	uint64_t charge = ALIGN_UP(size, (uint64_t)PAGE_SIZE);
 	int r;
 
-	if (!limit_charge(LIMIT_DISK_BYTES, charge))
+	if (!orphan_disk_charge(charge))
 		return -ENOMEM;
 	r = host_store_create(&s->ref);
 	if (r == 0)

@@ -20,6 +20,7 @@
 #include "kernel/core/arena.h"
 #include "kernel/core/clock.h"
 #include "kernel/core/limits.h"
+#include "kernel/fs/tree/orphan.h"
 #include "kernel/fs/tree/tree_internal.h"
 #include "kernel/host/host_file.h"
 
@@ -43,7 +44,7 @@ static bool charge_to(struct inode *inode, uint64_t bytes)
 	struct tree_node *node = tree_node(inode);
 
 	if (bytes > node->charged_bytes) {
-		if (!limit_charge(LIMIT_DISK_BYTES, bytes - node->charged_bytes))
+		if (!orphan_disk_charge(bytes - node->charged_bytes))
 			return false;
 	} else {
 		limit_release(LIMIT_DISK_BYTES, node->charged_bytes - bytes);
@@ -248,7 +249,7 @@ void tree_data_free(struct inode *inode)
 
 	kfree(node->inline_data);
 	node->inline_data = NULL;
-	limit_release(LIMIT_DISK_BYTES, node->charged_bytes);
+	orphan_drop(&node->ref, node->charged_bytes);
 	node->charged_bytes = 0;
 }
 

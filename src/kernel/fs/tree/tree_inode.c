@@ -43,6 +43,7 @@
 #include "kernel/core/clock.h"
 #include "kernel/core/limits.h"
 #include "kernel/fs/ops.h"
+#include "kernel/fs/tree/orphan.h"
 #include "kernel/fs/tree/tree_internal.h"
 #include "kernel/host/host_file.h"
 
@@ -178,7 +179,6 @@ static void evict(struct inode *inode)
 	tree_dir_free(inode);
 	tree_data_free(inode);
 	tree_xattr_free(inode);
-	host_ref_drop(&node->ref);
 	kfree(node->target);
 	if (node->charged)
 		limit_release(LIMIT_DISK_INODES, 1);
@@ -230,6 +230,7 @@ static int setattr(struct inode *inode, const struct iattr *attr)
 
 static int tree_statfs(struct superblock *sb, struct statfs *ret)
 {
+	orphan_reap();
 	uint64_t total = MIN(limit_value(LIMIT_DISK_BYTES), 1ull << 50);
 	uint64_t used = MIN(limit_used(LIMIT_DISK_BYTES), total);
 	uint64_t files = MIN(limit_value(LIMIT_DISK_INODES), 1ull << 32);
