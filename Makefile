@@ -20,7 +20,7 @@ run: install-build all
 check: install-test all
 	@tests/run --build $(BUILD)
 
-# All of CPython's own regression tests, natively and in sandboxes (an hour); see tests/cpython/README.md
+# All of CPython's own regression tests, natively and in sandboxes (half an hour); see tests/cpython/README.md
 cpython: install-test all
 	@tests/cpython/run --hotcell $(BUILD)/hotcell --results tests/cpython/results.tsv
 
