@@ -28,6 +28,7 @@
 #include "kernel/host/poll.h"
 #include "kernel/host/proc.h"
 #include "kernel/host/tag.h"
+#include "kernel/host/tracee.h"
 #include "kernel/modules.h"
 #include "kernel/task/birth.h"
 #include "kernel/task/life.h"
@@ -163,6 +164,7 @@ int main(void)
 
 	must(jail_enter_root(STUB_FD), "enter the jail");
 	start_guests();
+	must(tracee_init(), "child signals");
 	must(jail_lock(), "lock the jail");
 	must(control_start(), "control channel");
 	if (config.flags & WIRE_CONFIG_NO_CGROUP)

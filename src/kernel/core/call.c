@@ -40,6 +40,11 @@ static struct call_state *state;
 /* The thread that call_native() holds stopped; only within one handler run. */
 static struct tracee held;
 
+static int stop(struct tracee *t, const struct call *c, long nr)
+{
+	return tracee_stop(t, c->task->proc->host_pid, c->task->host_tid, nr);
+}
+
 int call_init(void)
 {
 	state = arena_root(ROOT_CALL, sizeof(*state));
@@ -151,7 +156,7 @@ static bool unpark(struct call *c, long result)
 	struct tracee t;
 
 	c->parked = false;
-	if (tracee_stop(&t, c->task->host_tid, SYS_rt_sigsuspend) < 0)
+	if (stop(&t, c, SYS_rt_sigsuspend) < 0)
 		return false; /* a signal was faster: the thread has EINTR */
 	return tracee_finish(&t, result, c->args) == 0;
 }
@@ -199,7 +204,7 @@ int call_park(struct call *c)
 {
 	const uint64_t args[6] = { c->sigmask_ptr, sizeof(uint64_t) };
 	struct tracee t;
-	int r = tracee_stop(&t, c->task->host_tid, c->nr);
+	int r = stop(&t, c, c->nr);
 
 	if (r < 0)
 		return r;
@@ -210,8 +215,9 @@ int call_park(struct call *c)
 long call_native(struct call *c, long nr, const uint64_t args[6])
 {
 	if (!c->traced) {
-		if (tracee_stop(&held, c->task->host_tid, c->nr) < 0)
-			return -ESRCH;
+		int r = stop(&held, c, c->nr);
+		if (r < 0)
+			return r == -EBUSY ? -EAGAIN : -ESRCH;
 		c->traced = true;
 	}
 	return tracee_run(&held, nr, args);
@@ -220,8 +226,11 @@ long call_native(struct call *c, long nr, const uint64_t args[6])
 long call_become(struct call *c, long nr, const uint64_t args[6])
 {
 	struct tracee t;
+	int r = stop(&t, c, c->nr);
 
-	if (tracee_stop(&t, c->task->host_tid, c->nr) < 0) {
+	if (r == -EBUSY)
+		return -EAGAIN;
+	if (r < 0) {
 		lost_add(c, LOST_AGAIN, 0);
 		return CALL_DEFER;
 	}

@@ -15,10 +15,12 @@
 #include "kernel/core/timer.h"
 #include "kernel/host/notify.h"
 #include "kernel/host/poll.h"
+#include "kernel/host/tracee.h"
 #include "kernel/host/watch.h"
 #include "kernel/task/life.h"
 
 #define EVENTS_MAX 64
+#define SETTLE_NS (2 * NSEC_PER_MSEC)
 
 /* Everything but system calls. True if the listener has one. */
 static bool serve_others(const struct poll_event *events, int count)
@@ -61,6 +63,8 @@ int loop_run(void)
 		dispatch_woken();
 		if (sandbox_state() != SANDBOX_RUNNING)
 			break;
+		if (tracee_settle())
+			wait_ns = MIN(wait_ns, SETTLE_NS);
 		int count = host_poll_wait(events, EVENTS_MAX, wait_ns);
 		if (count < 0)
 			return count;

@@ -15,20 +15,26 @@
 #include <sys/user.h>
 
 struct tracee {
-	int tid;
+	int pid, tid;
 	struct user_regs_struct regs; /* as they were at the stop */
 	uint64_t sigmask;	      /* the thread's own, while `masked` */
 	bool masked;
 };
 
+int tracee_init(void);
+
 /*
- * Stops the thread, which must be inside system call `nr`, about to restart. 0; -EINTR: a signal
- * came in between, the thread goes its own way (handler, restart, death); -ESRCH: gone.
+ * Stops thread `tid` of process `pid`, which must be inside system call `nr`, about to restart. 0;
+ * -EINTR: a signal came in between, the thread goes its own way (handler, restart, death); -ESRCH:
+ * gone; -EBUSY: the process is in the middle of its end, the thread is where it was.
  */
-int tracee_stop(struct tracee *t, int tid, long nr);
+int tracee_stop(struct tracee *t, int pid, int tid, long nr);
 /* Makes the restarted call another one; then lets go. 0 or -ESRCH. */
 int tracee_become(struct tracee *t, long nr, const uint64_t args[6]);
 /* Returns `result` from the original call; then lets go. 0 or -ESRCH. */
 int tracee_finish(struct tracee *t, long result, const uint64_t args[6]);
-/* Runs a system call in the stopped thread, which stays stopped: finish with tracee_finish(). */
+/* Runs a system call in the stopped thread, which stays stopped: finish with tracee_finish().
+ * -ESRCH: gone, or not finished in time; it has been let go. */
 long tracee_run(struct tracee *t, long nr, const uint64_t args[6]);
+/* Looks after threads that could not be let go at once. True: some are left, ask again soon. */
+bool tracee_settle(void);
