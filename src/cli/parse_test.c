@@ -77,11 +77,14 @@ TEST(mounts)
 static struct run_options o;
 static struct error err;
 
-static int parse(char **argv)
+/* The options keep pointing into the list, which therefore stays. */
+static int parse(char **list)
 {
+	static char *argv[32];
 	int argc = 0;
-	while (argv[argc])
-		argc++;
+	for (; list[argc] && argc < 31; argc++)
+		argv[argc] = list[argc];
+	argv[argc] = NULL;
 	return run_options_parse(argc, argv, &o, &err);
 }
 #define PARSE(...) parse((char *[]){ __VA_ARGS__, NULL })
