@@ -165,7 +165,13 @@ int main(void)
 	must(jail_enter_root(STUB_FD), "enter the jail");
 	start_guests();
 	must(tracee_init(), "child signals");
+#ifdef JAIL_PROBE
+	jail_probe_unfiltered();
+#endif
 	must(jail_lock(), "lock the jail");
+#ifdef JAIL_PROBE
+	jail_probe_locked();
+#endif
 	must(control_start(), "control channel");
 	if (config.flags & WIRE_CONFIG_NO_CGROUP)
 		must(meter_start(), "memory accounting");

@@ -123,6 +123,18 @@ def unfriendly_modes():
 
 
 @test
+def no_set_user_id_program_for_the_host():
+    os.mkdir("d")
+    os.chmod("d", 0o777)
+    script = ("cd /m; cp /bin/true a; chmod 4755 a; cp /bin/true b; chmod u+s,g+s b; mkdir c; chmod 2775 c; "
+              "python3 -c 'import os; os.open(\"e\", os.O_CREAT, 0o6755)'")
+    run("--rw", "d:/m", script=script)
+    for name in "abe":
+        expect(os.stat(f"d/{name}").st_mode & 0o6000, 0)
+    expect(os.stat("d/c").st_mode & 0o777, 0o775)
+
+
+@test
 def output_files_share_their_offset():
     with open("out", "w") as out:
         out.write("before\n")

@@ -328,13 +328,19 @@ int host_rename_at(struct host_ref *from_dir, const char *from, struct host_ref 
 
 /* ---- attributes ---- */
 
-/* Through O_PATH: the owner may change attributes of a file that its mode forbids to open. */
+/*
+ * Through O_PATH: the owner may change attributes of a file that its mode forbids to open. A file
+ * never becomes set-user-id: other users of the host could run a guest's program as who started the
+ * sandbox.
+ */
 int host_chmod(struct host_ref *ref, uint32_t mode)
 {
+	struct stat st;
 	int fd = host_ref_open_path(ref);
 	if (fd < 0)
 		return fd;
-	int err = host_proc_chmod(fd, mode & 07777);
+	bool directory = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+	int err = host_proc_chmod(fd, mode & (directory ? 07777 : 01777));
 	close(fd);
 	return err;
 }

@@ -7,7 +7,7 @@
  *
  * Confinement: every path goes through openat2 with RESOLVE_BENEATH, NO_SYMLINKS, NO_MAGICLINKS.
  *
- * host-syscalls: openat2 openat close unlinkat prlimit64 fcntl memfd_create fstat newfstatat umask fchmod
+ * host-syscalls: openat2 openat close unlinkat prlimit64 fcntl memfd_create fstat newfstatat umask
  * host-syscalls: rt_sigaction rt_sigreturn
  */
 #include "kernel/host/host_ref.h"
@@ -324,15 +324,10 @@ int host_ref_create(struct host_ref *dir, const char *name, uint32_t mode, struc
 		return err;
 	ret->writable = true;
 	ret->pinned = true;
+	/* Set-id bits stay inside: see host_chmod(). */
 	int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			(mode_t)(mode & 0777));
-	err = fd < 0 ? -errno : 0;
-	if (err == 0 && (mode & 07000) && fchmod(fd, (mode_t)(mode & 07777)) < 0)
-		err = -errno;
-	if (err == 0)
-		err = pin_fd(ret, fd, FD_WRITE);
-	else if (fd >= 0)
-		close(fd);
+	err = fd < 0 ? -errno : pin_fd(ret, fd, FD_WRITE);
 	if (err < 0)
 		host_ref_drop(ret);
 	return err;

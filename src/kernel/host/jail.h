@@ -18,3 +18,11 @@ int jail_enter_root(int stub_fd);
 void jail_drop_capabilities(void);
 /* Stage 4: no capabilities, no new privileges, no system call that is not needed. */
 int jail_lock(void);
+
+#ifdef JAIL_PROBE
+/* A build for the tests (tests/jail/probe.c): tries to break out instead of serving guests. First
+ * without capabilities but before the filter: namespaces, root and user must hold alone. */
+void jail_probe_unfiltered(void);
+/* With everything; ends the sandbox with the result. */
+_Noreturn void jail_probe_locked(void);
+#endif

@@ -20,7 +20,7 @@ static int control(int op, int fd, enum poll_kind kind, uint64_t token, uint32_t
 	return epoll_ctl(epoll_fd, op, fd, &e) < 0 ? -errno : 0;
 }
 
-/* host-syscalls: epoll_ctl epoll_pwait2 epoll_pwait */
+/* host-syscalls: epoll_ctl epoll_wait epoll_pwait2 epoll_pwait */
 int host_poll_add(int fd, enum poll_kind kind, uint64_t token, uint32_t events)
 {
 	return control(EPOLL_CTL_ADD, fd, kind, token, events);
