@@ -24,6 +24,7 @@
 #include "kernel/host/guest_init.h"
 #include "kernel/host/host_ref.h"
 #include "kernel/host/jail.h"
+#include "kernel/host/jail_filter.h"
 #include "kernel/host/notify.h"
 #include "kernel/host/poll.h"
 #include "kernel/host/proc.h"
@@ -38,6 +39,15 @@
 
 #define CONTROL_FD 3
 #define STUB_FD 4
+
+#if JAIL_INSTRUMENTED
+/* The symbolizer opens files, which the jail forbids: the report would be lost. */
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void)
+{
+	return "symbolize=0:halt_on_error=1";
+}
+#endif
 
 static void must(int r, const char *what)
 {

@@ -323,7 +323,9 @@ int host_rename_at(struct host_ref *from_dir, const char *from, struct host_ref 
 {
 	int from_fd = fd_and_name(from_dir, from);
 	int to_fd = from_fd < 0 ? from_fd : fd_and_name(to_dir, to);
-	return to_fd < 0 ? to_fd : result(renameat2(from_fd, from, to_fd, to, flags));
+	/* Not renameat2(): glibc's makes another call when there are no flags. */
+	return to_fd < 0 ? to_fd
+			 : result((int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags));
 }
 
 /* ---- attributes ---- */

@@ -27,12 +27,6 @@ static inline ssize_t pwritev2(int fd, const struct iovec *iov, int count, off_t
 	return syscall(SYS_pwritev2, fd, iov, count, offset, 0, flags);
 }
 
-static inline int renameat2(int old_dir, const char *old_name, int new_dir, const char *new_name,
-			    unsigned flags)
-{
-	return (int)syscall(SYS_renameat2, old_dir, old_name, new_dir, new_name, flags);
-}
-
 static inline int tgkill(int pid, int tid, int sig)
 {
 	return (int)syscall(SYS_tgkill, pid, tid, sig);

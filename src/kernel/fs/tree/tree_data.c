@@ -197,7 +197,8 @@ static int copy_up_inline(struct inode *inode, uint64_t size)
 		charge_to(inode, 0);
 		return err;
 	}
-	memcpy(node->inline_data, data, (size_t)n);
+	if (n > 0)
+		memcpy(node->inline_data, data, (size_t)n);
 	host_ref_drop(&node->ref);
 	node->storage = TREE_INLINE;
 	inode->size = (uint64_t)n;
