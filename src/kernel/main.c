@@ -130,7 +130,7 @@ static void start_guests(void)
 	/* When memory runs out the host kills a guest and not us; children inherit this. */
 	(void)host_proc_write(pid, "oom_score_adj", "500", 3);
 	must(host_notify_init(listener, &synchronous), "seccomp listener");
-	must(host_poll_add(listener, POLL_LISTENER, 0, EPOLLIN), "seccomp listener");
+	host_poll_set_listener(listener);
 	must(birth_init_process(pid, &init), "first process");
 }
 

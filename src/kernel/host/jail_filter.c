@@ -94,7 +94,7 @@ static void emit_allow(struct program *p, unsigned nr)
 static void build(struct program *p)
 {
 	/* The calls of every turn first: the list is walked in order. */
-	static const uint16_t first[] = { SYS_ioctl, SYS_epoll_wait, SYS_process_vm_readv,
+	static const uint16_t first[] = { SYS_ioctl, SYS_ppoll, SYS_process_vm_readv,
 					  SYS_process_vm_writev };
 
 	emit(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);

@@ -2,15 +2,22 @@
 #include "kernel/host/libc.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <time.h>
 
 static int epoll_fd = -1;
+static int listener_fd = -1;
 
 int host_poll_init(void)
 {
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	return epoll_fd < 0 ? -errno : 0;
+}
+
+void host_poll_set_listener(int fd)
+{
+	listener_fd = fd;
 }
 
 static int control(int op, int fd, enum poll_kind kind, uint64_t token, uint32_t events)
@@ -20,7 +27,7 @@ static int control(int op, int fd, enum poll_kind kind, uint64_t token, uint32_t
 	return epoll_ctl(epoll_fd, op, fd, &e) < 0 ? -errno : 0;
 }
 
-/* host-syscalls: epoll_ctl epoll_wait epoll_pwait2 epoll_pwait */
+/* host-syscalls: epoll_ctl epoll_wait epoll_pwait */
 int host_poll_add(int fd, enum poll_kind kind, uint64_t token, uint32_t events)
 {
 	return control(EPOLL_CTL_ADD, fd, kind, token, events);
@@ -36,15 +43,10 @@ void host_poll_remove(int fd)
 	epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
-int host_poll_wait(struct poll_event *ret, int max, uint64_t timeout_ns)
+static int collect(struct poll_event *ret, int max)
 {
 	struct epoll_event events[64];
-	struct timespec ts = { .tv_sec = (time_t)(timeout_ns / 1000000000ull),
-			       .tv_nsec = (long)(timeout_ns % 1000000000ull) };
-	if (max > 64)
-		max = 64;
-	int n = timeout_ns == UINT64_MAX ? epoll_wait(epoll_fd, events, max, -1)
-					 : epoll_pwait2(epoll_fd, events, max, &ts, NULL);
+	int n = epoll_wait(epoll_fd, events, max > 64 ? 64 : max, 0);
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
 	for (int i = 0; i < n; i++) {
@@ -52,5 +54,21 @@ int host_poll_wait(struct poll_event *ret, int max, uint64_t timeout_ns)
 		ret[i].token = events[i].data.u64 & ((1ull << 56) - 1);
 		ret[i].events = events[i].events;
 	}
+	return n;
+}
+
+/* host-syscalls: ppoll */
+int host_poll_wait(struct poll_event *ret, int max, uint64_t timeout_ns)
+{
+	struct pollfd fds[] = { { .fd = listener_fd, .events = POLLIN },
+				{ .fd = epoll_fd, .events = POLLIN } };
+	struct timespec ts = { .tv_sec = (time_t)(timeout_ns / 1000000000ull),
+			       .tv_nsec = (long)(timeout_ns % 1000000000ull) };
+	if (ppoll(fds, 2, timeout_ns == UINT64_MAX ? NULL : &ts, NULL) < 0)
+		return errno == EINTR ? 0 : -errno;
+	int n = fds[1].revents ? collect(ret, max - 1) : 0;
+	if (n >= 0 && fds[0].revents)
+		ret[n++] = (struct poll_event){ .kind = POLL_LISTENER,
+						.events = (uint32_t)(fds[0].revents) };
 	return n;
 }
