@@ -45,10 +45,49 @@
 	WIRE(12, DIED, '<', "u32 wire_death, str reason, wire_stats")                               \
 	WIRE(13, STATS, '>', "")                                                                    \
 	WIRE(14, STATS_REPLY, '=', "wire_stats")                                                    \
-	/* The request could not be done. */                                                        \
-	WIRE(15, ERROR, '=', "u32 errno, str message")                                              \
+	/* The request could not be done. about: enum wire_about. Ends the request. */              \
+	WIRE(15, ERROR, '=', "u32 errno, u32 about, str message")                                   \
 	/* A line for the log of the parent: already escaped. */                                    \
-	WIRE(16, LOG, '<', "u32 level, str text")
+	WIRE(16, LOG, '<', "u32 level, str text")                                                   \
+	/* The request is done, and that is all there is to say. */                                 \
+	WIRE(17, DONE, '=', "")                                                                     \
+	/* `request` is to stop: a transfer, a watch, a dial. It gets no answer any more. */        \
+	WIRE(18, CANCEL, '>', "")                                                                   \
+	/* Files. `user` "" = the default user; it decides the home that relative paths and "~"     \
+	 * start from and who owns what is made; the access itself is root's. */                    \
+	WIRE(20, FS_STAT, '>', "str user, str path")                                                \
+	WIRE(21, FS_ENTRY, '=', "wire_entry")                                                       \
+	/* depth levels below path, lexical order, depth first; then DONE. */                       \
+	WIRE(22, FS_LIST, '>', "str user, str path, u32 depth")                                     \
+	WIRE(23, FS_ENTRIES, '=', "list of wire_entry")                                             \
+	/* With parents, 0755. Answer FS_ENTRY. */                                                  \
+	WIRE(24, FS_MAKE_DIR, '>', "str user, str path")                                            \
+	WIRE(25, FS_MOVE, '>', "str user, str source, str destination")                             \
+	/* Recursive; nothing there is fine. Answer DONE. */                                        \
+	WIRE(26, FS_REMOVE, '>', "str user, str path")                                              \
+	/* fd: a stream socket or pipe that gets the bytes. FS_ENTRY first (the whole file's size),  \
+	 * then the bytes, the end of the stream, then DONE or ERROR. length UINT64_MAX = all. */   \
+	WIRE(27, FS_READ, '>', "str user, str path, u64 offset, u64 length")                        \
+	/* fd: a stream that gives the bytes until its end. Parents are made (0755), the file is made \
+	 * (0644) or truncated; metadata replaces its user.e2b.* attributes. Answer FS_ENTRY. */    \
+	WIRE(28, FS_WRITE, '>', "str user, str path, list of (str key, str value)")                 \
+	/* flags: enum wire_watch_flags. DONE when armed, then FS_EVENTs until CANCEL. */           \
+	WIRE(29, FS_WATCH, '>', "str user, str path, u32 flags")                                    \
+	WIRE(30, FS_EVENT, '<', "u32 wire_watch_event, str name, u32 has_entry, wire_entry if so")  \
+	/* fd: a stream socket that becomes the client's end of a TCP connection to the guest's port. \
+	 * DONE = connected; then bytes both ways until both are shut down. */                      \
+	WIRE(31, DIAL, '>', "u32 port")                                                             \
+	/* All processes stop where they are, memory stays; THAW lets them go on. Answer DONE. */   \
+	WIRE(32, FREEZE, '>', "")                                                                   \
+	WIRE(33, THAW, '>', "")                                                                     \
+	/* Ends every process, keeps the files: a restart of the sandbox, with a new boot id. */    \
+	WIRE(34, REBOOT, '>', "")                                                                   \
+	/* In the order of enum limit, 0 = leave as it is. Answer DONE. */                          \
+	WIRE(35, SET_LIMITS, '>', "u64 x WIRE_LIMITS")                                              \
+	WIRE(36, SET_HOSTNAME, '>', "str hostname")                                                 \
+	/* What runs. Answer: PROCESS_LIST. */                                                      \
+	WIRE(37, LIST_PROCESSES, '>', "")                                                           \
+	WIRE(38, PROCESS_LIST, '=', "list of wire_process")
 
 enum wire_type {
 #define WIRE(number, name, direction, body) WIRE_##name = number,
@@ -64,6 +103,15 @@ struct wire_header {
 	uint32_t flags;
 	uint32_t length; /* of the body */
 	uint32_t request;
+};
+
+/* What an ERROR is about. */
+enum wire_about {
+	WIRE_ABOUT_REQUEST = 0,
+	WIRE_ABOUT_PROGRAM = 1, /* the program to execute */
+	WIRE_ABOUT_USER = 2,	/* no such user */
+	WIRE_ABOUT_CWD = 3,	/* the working directory */
+	WIRE_ABOUT_PATH = 4,	/* the path of a file operation */
 };
 
 enum wire_death {
@@ -116,6 +164,9 @@ struct wire_config {
 enum wire_spawn_flags {
 	WIRE_SPAWN_TTY = 1, /* new terminal: INPUT/OUTPUT; no descriptors */
 	WIRE_SPAWN_MAIN = 2, /* SIGNALs without a request go here; its end ends the sandbox */
+	/* HOME, USER and LOGNAME of the user are put in front of the environment. cwd may be relative to
+	 * the home, or start with "~". */
+	WIRE_SPAWN_LOGIN = 4,
 };
 
 #define WIRE_ARGS_MAX (1u << 20)
@@ -129,6 +180,54 @@ struct wire_spawn {
 	uint32_t argc, envc;
 	const char *args; /* argc then envc NUL-terminated strings, back to back */
 	uint32_t args_size;
+};
+
+/* ---- files ---- */
+enum wire_entry_type {
+	WIRE_ENTRY_OTHER = 0,
+	WIRE_ENTRY_FILE = 1,
+	WIRE_ENTRY_DIRECTORY = 2,
+	WIRE_ENTRY_SYMLINK = 3, /* only when what it points to is not there */
+};
+
+#define WIRE_METADATA_MAX 64
+
+/*
+ * A file as lstat(2) sees it, except that `type` and `mode` of a symbolic link are those of what it
+ * points to (WIRE_ENTRY_OTHER when that is missing).
+ */
+struct wire_entry {
+	uint32_t type;
+	uint32_t mode; /* st_mode of lstat(2): S_IFMT says whether this is a link */
+	uint32_t target_mode; /* st_mode of stat(2), 0 = dangling */
+	uint32_t uid, gid;
+	uint64_t size;
+	int64_t mtime_ns; /* since the epoch */
+	const char *name, *path; /* path is absolute */
+	const char *owner, *group; /* names, or numbers as text */
+	const char *target; /* of a link: fully resolved, or its own path when dangling; else "" */
+	uint32_t metadata_count; /* extended attributes user.e2b.*, prefix taken off */
+	struct {
+		const char *key, *value;
+	} metadata[WIRE_METADATA_MAX];
+};
+
+enum wire_watch_flags { WIRE_WATCH_RECURSIVE = 1, WIRE_WATCH_ENTRY = 2 };
+
+enum wire_watch_event {
+	WIRE_EVENT_CREATE = 1,
+	WIRE_EVENT_WRITE = 2,
+	WIRE_EVENT_REMOVE = 3,
+	WIRE_EVENT_RENAME = 4,
+	WIRE_EVENT_CHMOD = 5,
+};
+
+/* ---- processes ---- */
+struct wire_process {
+	uint32_t pid, parent, uid, threads;
+	uint64_t cpu_ns, memory_bytes, started_ms; /* started: since the sandbox's boot */
+	const char *state; /* one letter as in /proc/PID/stat */
+	const char *command; /* argv joined by spaces, at most 256 bytes */
 };
 
 /* ---- statistics ---- */
@@ -172,3 +271,7 @@ void wire_put_spawn(struct wire_out *o, const struct wire_spawn *s);
 bool wire_get_spawn(struct wire_in *in, struct wire_spawn *ret);
 void wire_put_stats(struct wire_out *o, const struct wire_stats *s);
 bool wire_get_stats(struct wire_in *in, struct wire_stats *ret);
+void wire_put_entry(struct wire_out *o, const struct wire_entry *e);
+bool wire_get_entry(struct wire_in *in, struct wire_entry *ret); /* strings point into `in` */
+void wire_put_process(struct wire_out *o, const struct wire_process *p);
+bool wire_get_process(struct wire_in *in, struct wire_process *ret);

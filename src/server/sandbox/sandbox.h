@@ -1,0 +1,130 @@
+/*
+ * Sandboxes of the daemon: what is known of each, and the operations that change its state.
+ *
+ *                    create                    end of life, kill, fault
+ *   (pool) --> starting --> running <--> pausing/paused/resuming --> ended
+ *
+ * The database holds the record and every transition in one transaction; what lives (the runtime,
+ * its processes, subscribers) is in struct sandbox. A record survives its sandbox: an ended one is
+ * listed with its reason until it is pruned.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/list.h"
+
+struct server;
+struct runtime;
+
+enum sandbox_state {
+	SANDBOX_STARTING,
+	SANDBOX_RUNNING,
+	SANDBOX_PAUSING,
+	SANDBOX_PAUSED,
+	SANDBOX_RESUMING,
+	SANDBOX_ENDING,
+	SANDBOX_ENDED,
+};
+const char *sandbox_state_name(enum sandbox_state s);
+
+#define SANDBOX_ID_SIZE 24 /* "i" and 20 of [a-z0-9] */
+
+/* What the database holds. Strings are owned by the record; "" or NULL = none as said. Times are
+ * microseconds since the epoch, UTC. */
+struct sandbox_record {
+	char id[SANDBOX_ID_SIZE];
+	char template_id[64];
+	char *alias;	      /* the name under which the template was asked for, NULL = none */
+	int64_t key_id;	      /* the API key that made it, 0 = none */
+	enum sandbox_state state;
+	int64_t started_us, end_us; /* end: of life while running; of the pause's start while paused */
+	int64_t ended_us;
+	char *reason;	      /* why it ended; NULL while it lives */
+	uint32_t cpu_count, memory_mb, disk_mb;
+	char *metadata;	      /* JSON object of strings, NULL = none */
+	char *env;	      /* JSON object of strings, NULL = none */
+	char *network;	      /* JSON object as given, NULL = none */
+	int allow_internet;   /* 1, 0, -1 = not set */
+	bool secure;
+	char access_token[48], traffic_token[48]; /* "" = none */
+	bool pause_on_timeout, pause_keeps_memory, auto_resume;
+	char *volumes;	      /* JSON array of {name, path}, NULL = none */
+};
+
+struct sandbox {
+	struct list link;
+	struct server *server;
+	struct sandbox_record record;
+	struct runtime *runtime; /* NULL while not alive (ended, or paused without memory) */
+	struct process_table *processes; /* owned by server/process */
+	struct metrics_ring *metrics;	 /* owned by server/observe */
+	struct log_ring *logs;		 /* owned by server/observe */
+	struct list attached;	 /* struct sandbox_attachment: open streams and connections */
+	uint64_t generation;	 /* counts pauses and resumes */
+	void *life;		 /* private to sandbox/ */
+};
+
+/* Something that must end at once when the sandbox ends or is paused: an open stream, a proxied
+ * connection, a watch. `gone` is called once; the attachment is off the list by then. */
+struct sandbox_attachment {
+	struct list link;
+	void (*gone)(struct sandbox_attachment *a);
+};
+void sandbox_attach(struct sandbox *s, struct sandbox_attachment *a);
+void sandbox_detach(struct sandbox_attachment *a);
+
+/* Lives (starting to ending); NULL else. The legacy form "id-clientid" is cut at the '-'. */
+struct sandbox *sandbox_find(struct server *server, const char *id);
+
+/* What create takes; everything is copied. */
+struct sandbox_spec {
+	const char *template; /* id, alias, ns/alias, each with :tag */
+	uint32_t timeout_s;
+	const char *metadata, *env, *network, *volumes; /* JSON text, NULL = none */
+	int allow_internet;
+	bool secure, traffic_token;
+	bool pause_on_timeout, pause_keeps_memory, auto_resume;
+	int64_t key_id;
+};
+
+/* err NULL = success. The code of err is an errno: -ENOENT template, -EAGAIN a limit of the key
+ * (retry_after_s > 0), -EBUSY a transition is going on, -ESRCH not there, -EALREADY. */
+typedef void (*sandbox_done_fn)(void *ctx, struct sandbox *s, const struct error *err,
+				unsigned int retry_after_s);
+
+void sandbox_create(struct server *server, const struct sandbox_spec *spec, sandbox_done_fn fn,
+		    void *ctx);
+/* Ends it for good, paused or running. */
+void sandbox_kill(struct sandbox *s, const char *reason, sandbox_done_fn fn, void *ctx);
+/* End of life = now + seconds (0 = now). extend_only: never earlier than it was. */
+int sandbox_set_timeout(struct sandbox *s, uint64_t seconds, bool extend_only, struct error *err);
+/* Freezes in memory, or (memory false) ends the processes and keeps the files. -EALREADY. */
+void sandbox_pause(struct sandbox *s, bool memory, sandbox_done_fn fn, void *ctx);
+/* Running again; a running one is done at once with -EALREADY, and its life extended. */
+void sandbox_resume(struct sandbox *s, uint32_t timeout_s, bool memory, sandbox_done_fn fn,
+		    void *ctx);
+/* Replaces the settings; network is JSON text, NULL = cleared. */
+int sandbox_set_network(struct sandbox *s, const char *network, int allow_internet,
+			struct error *err);
+
+/* ---- listing, also of what has ended ---- */
+struct sandbox_filter {
+	uint32_t states; /* bits 1 << enum sandbox_state; 0 = alive */
+	const char *metadata; /* JSON object of strings that must all match, NULL = any */
+	const char *template; /* id or alias */
+	int64_t started_after_us; /* inclusive, INT64_MIN = any */
+	bool ascending;
+	unsigned int limit;
+	/* The last row of the page before: (started_us, id); id "" = from the beginning. */
+	int64_t after_us;
+	char after_id[SANDBOX_ID_SIZE];
+};
+/* Calls fn for each record of the page; *ret_more: there are further ones. */
+int sandbox_list(struct server *server, const struct sandbox_filter *f,
+		 void (*fn)(void *ctx, const struct sandbox_record *r), void *ctx, bool *ret_more,
+		 struct error *err);
+unsigned int sandbox_count(const struct server *server, enum sandbox_state state);
