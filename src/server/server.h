@@ -1,0 +1,25 @@
+/*
+ * What the parts of the daemon share: one struct, made by main.c, that hands out the parts. Each part
+ * is opaque here; whoever needs one includes its header.
+ */
+#pragma once
+
+typedef struct uv_loop_s uv_loop_t;
+
+struct config;
+struct store;
+struct http_server;
+struct launcher;
+struct sandboxes;
+struct observer;
+struct ingress;
+
+struct server {
+	uv_loop_t *loop;
+	struct config *config;	     /* server/config */
+	struct store *store;	     /* server/store */
+	struct launcher *launcher;   /* server/runtime: client of hotcell-launcher */
+	struct sandboxes *sandboxes; /* server/sandbox */
+	struct observer *observer;   /* server/observe */
+	struct http_server *http;    /* http */
+};

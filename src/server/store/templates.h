@@ -1,0 +1,49 @@
+/*
+ * Templates, their names and tags. The built-in ones ("base" and "code-interpreter-v1", both the
+ * host's own /usr) are rows like any other that cannot be deleted.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct store;
+
+struct template_record {
+	char id[64];
+	char build_id[37];
+	char names[4][128]; /* "name" or "namespace/name"; "" = unused */
+	unsigned int name_count;
+	bool is_public, builtin;
+	uint32_t cpu_count, memory_mb, disk_mb;
+	int64_t created_us, updated_us, last_spawned_us;
+	uint64_t spawn_count, build_count;
+	char status[16]; /* "ready" */
+};
+
+/*
+ * "id", "name", "namespace/name", each with ":tag" (default "default"), case-insensitive. -ENOENT;
+ * -EINVAL: not a name.
+ */
+int template_find(struct store *s, const char *reference, struct template_record *ret);
+int template_list(struct store *s, void (*fn)(void *ctx, const struct template_record *t), void *ctx,
+		  struct error *err);
+/* -ENOENT, -EPERM (built in), -EBUSY (a living sandbox uses it). */
+int template_delete(struct store *s, const char *reference, struct error *err);
+int template_set_public(struct store *s, const char *reference, bool is_public, struct error *err);
+void template_spawned(struct store *s, const char *id);
+
+struct template_tag {
+	char tag[64];
+	char build_id[37];
+	int64_t created_us;
+};
+int template_tags(struct store *s, const char *reference,
+		  void (*fn)(void *ctx, const struct template_tag *t), void *ctx, struct error *err);
+/* target "name:tag" gets the tags too. */
+int template_tag_add(struct store *s, const char *target, const char *const *tags, unsigned int count,
+		     char ret_build_id[37], struct error *err);
+int template_tag_remove(struct store *s, const char *name, const char *const *tags,
+			unsigned int count, struct error *err);
