@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -21,10 +22,12 @@
 
 static pid_t start_sleeper(void)
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
-		for (;;)
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* the probe may be killed: nothing stays */
+		while (getppid() == parent)
 			pause();
+		_exit(0);
 	}
 	return pid;
 }

@@ -255,7 +255,8 @@ static void on_channel(struct session *s)
 	if (s->kill_ns || s->exited)
 		return;
 	struct error err;
-	if (r == -EPIPE || r == -ECONNRESET)
+	s->vanished = r == -EPIPE || r == -ECONNRESET;
+	if (s->vanished)
 		error_set(&err, 0, "the kernel process ended unexpectedly%s",
 			  s->ready ? "" : " while it started (see hotcell doctor)");
 	else

@@ -32,6 +32,7 @@ struct session {
 
 	bool ready, spawned, exited, died;
 	bool orderly; /* DIED came: the kernel process ends by itself */
+	bool vanished; /* it ended without */
 	uint64_t spawned_ns;
 	uint64_t deadline_ns; /* --timeout, 0 = none */
 	uint64_t kill_ns;     /* when patience with a SHUTDOWN ends, 0 = not asked */

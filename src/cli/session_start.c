@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/util.h"
 #include "cli/session_internal.h"
 #include "cli/terminal.h"
@@ -16,7 +17,7 @@
 /* The kernel process and pid 1 need a few tasks of their own; --pids itself is counted inside. */
 #define PIDS_MARGIN	 16
 #define EXIT_PATIENCE_MS 500
-#define SWEEP_EVERY	 16
+#define SWEEP_THOROUGHLY 16 /* every so many starts */
 
 static int make_cgroup(struct session *s, struct error *err)
 {
@@ -28,9 +29,6 @@ static int make_cgroup(struct session *s, struct error *err)
 	if (o->cpu_milli)
 		wanted |= CGROUP_BIT(CGROUP_CPU);
 	cgroup_probe(&s->outcome->host);
-	/* What a killed hotcell left behind is worth a tenth of a millisecond, but not every time. */
-	if (getpid() % SWEEP_EVERY == 0)
-		cgroup_sweep(&s->outcome->host);
 	int r = cgroup_create(&s->cgroup, &s->outcome->host, wanted, &limits, err);
 	if (r < 0)
 		return r;
@@ -88,7 +86,11 @@ int session_start(struct session *s, struct error *err)
 		return error_set(err, -r, "control channel");
 	r = run_config_send(&s->channel, &s->config, err);
 	run_config_close(&s->config);
-	return gone(r) ? 0 : r;
+	if (r < 0)
+		return gone(r) ? 0 : r;
+	/* What a killed hotcell left behind goes while the kernel process is busy with CONFIG. */
+	cgroup_sweep(&s->outcome->host, getpid() % SWEEP_THOROUGHLY == 0);
+	return 0;
 }
 
 int session_spawn(struct session *s, struct error *err)
@@ -103,15 +105,32 @@ int session_spawn(struct session *s, struct error *err)
 	return gone(r) ? 0 : r;
 }
 
+/* How a kernel process ended that nobody asked to. */
+static void explain_end(struct outcome *o, const siginfo_t *info)
+{
+	size_t length = strlen(o->reason);
+	struct text t = { o->reason, sizeof(o->reason), length, false };
+	const char *name = signal_short_name(info->si_status);
+	if (info->si_pid == 0)
+		return; /* it only closed the channel */
+	if (info->si_code == CLD_EXITED)
+		text_printf(&t, ": exit status %d", info->si_status);
+	else
+		text_printf(&t, ": killed by signal %d (%s)", info->si_status, name ? name : "?");
+}
+
 /* After DIED the kernel process ends by itself; with it everything in its pid namespace. */
 static void reap(struct session *s)
 {
 	siginfo_t info;
 	struct pollfd p = { .fd = s->kernel.pidfd, .events = POLLIN };
-	if (s->orderly)
+	if (s->orderly || s->vanished)
 		(void)poll(&p, 1, EXIT_PATIENCE_MS);
-	(void)kill(s->kernel.pid, SIGKILL); /* still our child: no other process can have the pid */
 	memset(&info, 0, sizeof(info));
+	if (s->vanished &&
+	    waitid(P_PID, (id_t)s->kernel.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+		explain_end(s->outcome, &info);
+	(void)kill(s->kernel.pid, SIGKILL); /* still our child: no other process can have the pid */
 	while (waitid(P_PID, (id_t)s->kernel.pid, &info, WEXITED) < 0 && errno == EINTR)
 		;
 	close(s->kernel.pidfd);

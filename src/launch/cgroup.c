@@ -2,10 +2,13 @@
  * Control groups: the part that is the same for both versions.
  *
  * A sandbox's group consists of one directory per hierarchy ("member"). Life: probe the host once,
- * create, start the kernel process inside, read the usage, remove. Names carry the creator's pid,
- * so that a later start can tell groups that were left behind (a killed launcher) and sweep them;
- * only groups older than a few seconds are swept, because a pid of another pid namespace looks
- * dead from here.
+ * create, start the kernel process inside, read the usage, remove.
+ *
+ * A launcher that was killed leaves its directories; the next start sweeps them. Who is alive is told
+ * by a lock, not by the pid in the name (a pid of another pid namespace looks dead from here, and a
+ * used-up one alive): the creator holds the directory locked as long as it lives. Whoever gets the
+ * lock of a group and finds it empty removes it; a creator that locks checks that its directory is
+ * still there. Only the owner may open the directory, so nobody else can hold its lock.
  */
 #include "launch/cgroup.h"
 
@@ -16,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,7 +30,7 @@
 #include "launch/cgroup_internal.h"
 
 #define REMOVE_PATIENCE_NS (200 * NSEC_PER_MSEC)
-#define SWEEP_AGE_S	   10
+#define LOCK_TRIES	   100
 
 const char *cgroup_controller_name(enum cgroup_controller c)
 {
@@ -67,56 +71,81 @@ static const struct cgroup_ops *ops_of(const struct cgroup_hierarchy *h)
 
 /* ---- sweeping ---- */
 
-static bool stale(int dir_fd, const char *name)
+/* Whether it is worth trying the lock. The pid is a hint that saves most of the work where many
+ * sandboxes run. */
+static bool maybe_stale(const char *name, bool thorough)
 {
 	int pid, n;
-	struct stat st;
 	if (sscanf(name, "hotcell-%d-%d", &pid, &n) != 2 || pid <= 0)
 		return false;
-	if (kill(pid, 0) == 0 || errno != ESRCH)
-		return false;
-	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       time(NULL) - st.st_mtime > SWEEP_AGE_S;
+	return thorough || (kill(pid, 0) < 0 && errno == ESRCH);
 }
 
-static void sweep_hierarchy(const struct cgroup_hierarchy *h)
+static void remove_unlocked(int parent_fd, const char *name)
+{
+	AUTO_CLOSE int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		(void)unlinkat(parent_fd, name, AT_REMOVEDIR); /* -EBUSY: processes are in it */
+}
+
+static void sweep_hierarchy(const struct cgroup_hierarchy *h, bool thorough)
 {
 	DIR *d = opendir(h->parent);
 	if (!d)
 		return;
 	struct dirent *e;
 	while ((e = readdir(d))) {
-		if (strncmp(e->d_name, "hotcell-", 8) == 0 && stale(dirfd(d), e->d_name))
-			(void)unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+		if (maybe_stale(e->d_name, thorough))
+			remove_unlocked(dirfd(d), e->d_name);
 	}
 	closedir(d);
 }
 
-void cgroup_sweep(const struct cgroup_host *host)
+void cgroup_sweep(const struct cgroup_host *host, bool thorough)
 {
 	for (unsigned int i = 0; i < host->count; i++)
-		sweep_hierarchy(&host->hierarchies[i]);
+		sweep_hierarchy(&host->hierarchies[i], thorough);
 }
 
 /* ---- life of a group ---- */
+
+/* Makes the directory and locks it; -EAGAIN when a sweeper was faster. */
+static int make_locked(const char *path, int *ret_fd)
+{
+	struct stat locked, named;
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	if (fstat(fd, &locked) < 0 || stat(path, &named) < 0 || locked.st_ino != named.st_ino)
+		return -EAGAIN;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
 
 static int create_member(struct cgroup *cg, const struct cgroup_hierarchy *h,
 			 const struct cgroup_limits *limits, struct error *err)
 {
 	char path[CGROUP_PATH_MAX + sizeof(cg->name) + 1];
+	const struct timespec pause = { 0, NSEC_PER_MSEC };
+	int fd = -EBADF;
 	snprintf(path, sizeof(path), "%s/%s", h->parent, cg->name);
-	if (mkdir(path, 0755) < 0 && errno != EEXIST)
-		return error_set(err, errno, "make control group %s", path);
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0) {
-		int saved = errno;
+	int r = make_locked(path, &fd);
+	for (int i = 0; r == -EAGAIN && i < LOCK_TRIES; i++) {
+		nanosleep(&pause, NULL);
+		r = make_locked(path, &fd);
+	}
+	if (r < 0) {
 		rmdir(path);
-		return error_set(err, saved, "open control group %s", path);
+		return error_set(err, -r, "make control group %s", path);
 	}
 	cg->members[cg->count].hierarchy = h;
 	cg->members[cg->count++].dir_fd = fd;
 	cg->controllers |= h->controllers;
-	int r = ops_of(h)->limit(fd, h->controllers, limits, err);
+	r = ops_of(h)->limit(fd, h->controllers, limits, err);
 	return r < 0 ? error_wrap(err, "control group %s", path) : 0;
 }
 
@@ -190,11 +219,11 @@ static void remove_member(const struct cgroup *cg, struct cgroup_member *m, uint
 {
 	char path[CGROUP_PATH_MAX + sizeof(cg->name) + 1];
 	snprintf(path, sizeof(path), "%s/%s", m->hierarchy->parent, cg->name);
-	close(m->dir_fd);
-	m->dir_fd = -EBADF;
 	struct timespec pause = { 0, NSEC_PER_MSEC };
 	while (rmdir(path) < 0 && errno == EBUSY && clock_now_ns() < deadline)
 		nanosleep(&pause, NULL);
+	close(m->dir_fd);
+	m->dir_fd = -EBADF;
 }
 
 void cgroup_remove(struct cgroup *cg)

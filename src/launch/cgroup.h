@@ -46,8 +46,9 @@ const char *cgroup_controller_name(enum cgroup_controller c);
 void cgroup_probe(struct cgroup_host *ret);
 /* Why a controller is not usable: a constant sentence, for people. */
 const char *cgroup_missing_reason(const struct cgroup_host *host, enum cgroup_controller c);
-/* Removes empty groups whose creator is gone, in every usable hierarchy. */
-void cgroup_sweep(const struct cgroup_host *host);
+/* Removes empty groups whose creator is gone, in every usable hierarchy. `thorough` looks at those,
+ * too, whose creator's pid belongs to somebody else now. */
+void cgroup_sweep(const struct cgroup_host *host, bool thorough);
 
 struct cgroup_limits { /* 0 = none */
 	uint64_t memory_bytes;
@@ -66,7 +67,7 @@ struct cgroup {
 };
 
 /*
- * Makes a group "hotcell-<pid>-<n>" with the wanted controllers as far as the host has them; `host`
+ * Makes a group "hotcell-<pid>-<n>", locked against sweepers, with the wanted controllers as far as the host has them; `host`
  * must outlive it. Fails only when a limit could not be set in a controller that exists: a
  * sandbox without a limit that was asked for must not start unnoticed.
  */

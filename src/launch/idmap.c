@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,16 +52,24 @@ static int write_map(pid_t pid, const char *which, uint32_t a, uint32_t b)
 	return io_write_file(AT_FDCWD, path, map);
 }
 
+/* Waits to be killed; a parent that is killed itself, even before we began, ends us, too. */
+static _Noreturn void hold_namespace(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == parent)
+		pause();
+	_exit(0);
+}
+
 /* A user namespace exists as long as someone holds it: a stopped child makes it, we open it. */
 static int open_namespace(const struct idmap_ids *ids, int *ret_fd, struct error *err)
 {
+	pid_t self = getpid();
 	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, 0);
 	if (pid < 0)
 		return error_set(err, errno, "new user namespace");
-	if (pid == 0) {
-		for (;;)
-			pause();
-	}
+	if (pid == 0)
+		hold_namespace(self);
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
 	int r = write_map(pid, "uid_map", ids->owner_uid, ids->uid);

@@ -27,6 +27,7 @@
 
 struct child_plan {
 	int kernel_fd, stub_fd, control_fd, go_fd;
+	int near_go, near_control; /* the parent's ends */
 	bool root;
 };
 
@@ -61,6 +62,9 @@ static _Noreturn void run_child(const struct child_plan *p)
 	char *const envp[] = { NULL };
 	char go;
 
+	/* A parent that is killed before the signal below is ordered must be an end of file here. */
+	close(p->near_go);
+	close(p->near_control);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (read(p->go_fd, &go, 1) != 1)
 		_exit(125);
@@ -148,7 +152,7 @@ static int release(int go_fd, struct error *err)
 					     "arrange descriptors", "execute hotcell-kernel" };
 	uint8_t code[2];
 
-	if (write(go_fd, "g", 1) != 1)
+	if (send(go_fd, "g", 1, MSG_NOSIGNAL) != 1)
 		return error_set(err, errno, "start hotcell-kernel");
 	ssize_t n = read(go_fd, code, sizeof(code));
 	if (n != (ssize_t)sizeof(code))
@@ -194,7 +198,8 @@ int launch(const struct launch_options *options, struct launched *ret, struct er
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)options->cgroup_fd;
 	}
-	const struct child_plan plan = { kernel_fd, stub_fd, far_control, far_go, root };
+	const struct child_plan plan = { kernel_fd, stub_fd, far_control, far_go,
+					near_go,   control, root };
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0)
 		run_child(&plan);

@@ -118,6 +118,7 @@ def host_side(where, suite, path):
     name = os.path.basename(path)[:-3]
     env = {"HOTCELL": where.hotcell or "", "BUILD": where.build, "SOURCE": where.root,
            "PYTHONPATH": f"{where.root}/tests"}
+    env.update((name, os.environ[name]) for name in os.environ if name.startswith("FAULTS_"))
     return program(f"{suite}/{name}", ["/usr/bin/python3", path], 300, env, long=True)
 
 
@@ -127,6 +128,12 @@ def escape(where):
         yield Test(f"escape/{os.path.basename(path)}", lambda path=path: attack(where, path))
     for path in sorted(glob.glob(f"{where.root}/tests/escape/*.py")):
         yield host_side(where, "escape", path)
+
+
+def faults(where):
+    """What a sandbox is made of is killed, or is not there."""
+    for path in sorted(glob.glob(f"{where.root}/tests/faults/*.py")):
+        yield host_side(where, "faults", path)
 
 
 def attack(where, path):
@@ -166,5 +173,5 @@ def lint(where):
     yield program("lint", [f"{where.root}/tools/lint"], 120, long=True)
 
 
-SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, regression]
-NEED_SANDBOX = [guest, escape, regression]
+SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, faults, regression]
+NEED_SANDBOX = [guest, escape, faults, regression]

@@ -32,9 +32,9 @@ static bool serve_others(const struct poll_event *events, int count)
 		switch (e->kind) {
 		case POLL_LISTENER:
 			calls = true;
-			/* No process uses the filter any more. */
+			/* No process uses the filter any more: pid 1 never ends by itself. */
 			if ((e->events & EPOLLHUP) && !(e->events & EPOLLIN))
-				sandbox_end(SANDBOX_ENDED, "");
+				sandbox_end(SANDBOX_FAULT, SANDBOX_INIT_KILLED);
 			break;
 		case POLL_PIDFD:
 			process_died((int)e->token);

@@ -11,6 +11,9 @@ enum sandbox_end {
 	SANDBOX_FAULT,	  /* the kernel's own failure */
 };
 
+/* Pid 1 is gone, and with it every guest: the host ran out of memory, or somebody killed it. */
+#define SANDBOX_INIT_KILLED "the sandbox's first process was killed by the host"
+
 /* Ends the sandbox after the current turn of the loop. The first reason stays. */
 void sandbox_end(enum sandbox_end how, const char *reason);
 enum sandbox_end sandbox_state(void);

@@ -315,7 +315,7 @@ void process_died(int host_pid)
 	if (parent)
 		signalfd_kick(parent);
 	if (p->pid == 1)
-		sandbox_end(SANDBOX_ENDED, "");
+		sandbox_end(SANDBOX_FAULT, SANDBOX_INIT_KILLED);
 	else if (!parent || parent->pid == 1)
 		sandbox_reap();
 	process_put(p);
