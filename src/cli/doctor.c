@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/options.h"
 #include "base/util.h"
 #include "cli/doctor_internal.h"
 #include "cli/json.h"
-#include "cli/options.h"
 #include "cli/verbs.h"
 #include "cli/version.h"
 #include "launch/identity.h"

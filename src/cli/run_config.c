@@ -1,10 +1,6 @@
 /*
- * From options to CONFIG: what the sandbox will see of the host.
- *
- * Every source is opened here, O_PATH, with the caller's rights; the kernel process gets
- * descriptors and never a host path. Template "host": /usr with the top level directories that
- * belong to it (links on today's Debian, directories on older hosts), and the sources of /etc and
- * of the package list, of which the kernel shows an allow-list.
+ * From options to CONFIG: what the sandbox will see of the host beyond the template
+ * (launch/config.h). Every source is opened here, O_PATH, with the caller's rights.
  */
 #include "cli/run_config.h"
 
@@ -16,84 +12,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/parse.h"
 #include "base/util.h"
-#include "cli/parse.h"
 #include "kernel/core/limits.h"
 #include "launch/idmap.h"
 #include "launch/store.h"
 
 _Static_assert(LIMIT_MAX == WIRE_LIMITS, "wire_config.limits is in the order of enum limit");
 
-#define DEFAULT_USER	"user"
-#define DEFAULT_USER_ID 1000
 #define WORK		"/work"
-
-/* Adds a mount; takes the descriptor (-EBADF = none). */
-static int add_mount(struct run_config *c, uint32_t kind, const char *guest, const char *target,
-		     int fd, bool detached, struct error *err)
-{
-	struct wire_config *w = &c->wire;
-	AUTO_CLOSE int owned = fd;
-	/* The last descriptor is kept free for the trace. */
-	if (w->mount_count >= WIRE_FDS_MAX || c->fd_count >= WIRE_FDS_MAX - 1)
-		return error_set(err, 0, "too many mounts");
-	char *copy = c->guest_paths[w->mount_count];
-	if (strlen(guest) >= sizeof(c->guest_paths[0]))
-		return error_set(err, ENAMETOOLONG, "mount at %.100s", guest);
-	memcpy(copy, guest, strlen(guest) + 1);
-	w->mounts[w->mount_count++] = (struct wire_mount){
-		.kind = kind,
-		.has_fd = fd >= 0,
-		.detached = detached,
-		.guest = copy,
-		.target = target ? target : "",
-	};
-	if (fd >= 0)
-		c->fds[c->fd_count++] = take_fd(&owned);
-	return 0;
-}
-
-static int add_template_link(struct run_config *c, const char *path, struct error *err)
-{
-	char *target = c->targets[c->target_count];
-	ssize_t n = readlink(path, target, sizeof(c->targets[0]) - 1);
-	if (n <= 0)
-		return n < 0 ? error_set(err, errno, "read link %s", path) : 0;
-	target[n] = '\0';
-	c->target_count++;
-	return add_mount(c, WIRE_MOUNT_SYMLINK, path, target, -EBADF, false, err);
-}
-
-static int add_template_path(struct run_config *c, uint32_t kind, const char *path,
-			     struct error *err)
-{
-	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : error_set(err, errno, "open %s", path);
-	return add_mount(c, kind, path, NULL, fd, false, err);
-}
-
-static int add_template(struct run_config *c, struct error *err)
-{
-	static const char *const tops[] = {
-		"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"
-	};
-	int r = add_template_path(c, WIRE_MOUNT_TEMPLATE, "/usr", err);
-	for (size_t i = 0; i < ARRAY_SIZE(tops) && r == 0; i++) {
-		struct stat st;
-		if (lstat(tops[i], &st) < 0)
-			continue;
-		if (S_ISLNK(st.st_mode))
-			r = add_template_link(c, tops[i], err);
-		else
-			r = add_template_path(c, WIRE_MOUNT_TEMPLATE, tops[i], err);
-	}
-	if (r == 0)
-		r = add_template_path(c, WIRE_MOUNT_ETC, "/etc", err);
-	if (r == 0)
-		r = add_template_path(c, WIRE_MOUNT_VAR_LIB_DPKG, "/var/lib/dpkg", err);
-	return r;
-}
 
 static const char *mount_option(uint32_t kind)
 {
@@ -135,7 +62,7 @@ static int add_host_path(struct run_config *c, const struct run_identity *id, ui
 				    host, why.message);
 		}
 	}
-	return add_mount(c, kind, guest, NULL, take_fd(&fd), detached, err);
+	return launch_config_mount(&c->base, kind, guest, NULL, take_fd(&fd), detached, err);
 }
 
 static bool below(const char *path, const char *top)
@@ -165,12 +92,12 @@ static int add_work(struct run_config *c, const struct run_identity *id, struct 
 	char cwd[4096];
 	if (!getcwd(cwd, sizeof(cwd)) || cwd[0] != '/') {
 		text_printf(notes, "/work is empty: the current directory is not reachable\n");
-		return add_mount(c, WIRE_MOUNT_TMPFS, WORK, NULL, -EBADF, false, err);
+		return launch_config_mount(&c->base, WIRE_MOUNT_TMPFS, WORK, NULL, -EBADF, false, err);
 	}
 	if (strcmp(cwd, "/") == 0) {
 		/* The whole host in view is hardly ever meant; --cow /:/work says it. */
 		text_printf(notes, "/work is empty: the current directory is the host's root\n");
-		return add_mount(c, WIRE_MOUNT_TMPFS, WORK, NULL, -EBADF, false, err);
+		return launch_config_mount(&c->base, WIRE_MOUNT_TMPFS, WORK, NULL, -EBADF, false, err);
 	}
 	return add_host_path(c, id, WIRE_MOUNT_COW, ".", WORK, notes, err);
 }
@@ -222,7 +149,7 @@ static int add_store(struct run_config *c, struct run_identity *id, const char *
 	bool detached;
 	int fd;
 	int r = store_open(&id->store, dir, &owner, &fd, &detached, err);
-	return r < 0 ? r : add_mount(c, WIRE_MOUNT_STORE, "/", NULL, fd, detached, err);
+	return r < 0 ? r : launch_config_mount(&c->base, WIRE_MOUNT_STORE, "/", NULL, fd, detached, err);
 }
 
 static int add_trace(struct run_config *c, const char *file, struct error *err)
@@ -231,8 +158,8 @@ static int add_trace(struct run_config *c, const char *file, struct error *err)
 			 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
 		return error_set(err, errno, "--trace: %s", file[0] ? file : "standard error");
-	c->wire.flags |= WIRE_CONFIG_TRACE;
-	c->fds[c->fd_count++] = fd;
+	c->base.wire.flags |= WIRE_CONFIG_TRACE;
+	c->base.fds[c->base.fd_count++] = fd;
 	return 0;
 }
 
@@ -240,8 +167,6 @@ static int add_trace(struct run_config *c, const char *file, struct error *err)
 static int set_user(struct run_config *c, const char *user, struct error *err)
 {
 	size_t length = strspn(user, "abcdefghijklmnopqrstuvwxyz0123456789_-");
-	c->wire.user = DEFAULT_USER;
-	c->wire.user_uid = c->wire.user_gid = DEFAULT_USER_ID;
 	c->spawn_user = user;
 	if (user[0] >= '0' && user[0] <= '9') {
 		size_t digits = strspn(user, "0123456789");
@@ -258,8 +183,9 @@ static int set_user(struct run_config *c, const char *user, struct error *err)
 int run_config_prepare(const struct run_options *o, struct run_identity *id,
 		       struct run_config *ret, struct text *notes, struct error *err)
 {
-	struct wire_config *w = &ret->wire;
+	struct wire_config *w = &ret->base.wire;
 	memset(ret, 0, sizeof(*ret));
+	launch_config_init(&ret->base);
 	w->flags = WIRE_CONFIG_EXIT_WITH_LAST | (id->cgroup ? 0 : WIRE_CONFIG_NO_CGROUP);
 	w->hostname = o->hostname;
 	w->limits[LIMIT_MEMORY] = o->memory_bytes;
@@ -269,7 +195,7 @@ int run_config_prepare(const struct run_options *o, struct run_identity *id,
 	w->limits[LIMIT_CPU_MILLI] = o->cpu_milli;
 	int r = set_user(ret, o->user, err);
 	if (r == 0)
-		r = add_template(ret, err);
+		r = launch_config_host(&ret->base, err);
 	if (r == 0)
 		r = add_option_mounts(ret, o, id, notes, err);
 	if (r == 0 && o->store)
@@ -277,11 +203,4 @@ int run_config_prepare(const struct run_options *o, struct run_identity *id,
 	if (r == 0 && o->trace)
 		r = add_trace(ret, o->trace, err);
 	return r;
-}
-
-void run_config_close(struct run_config *config)
-{
-	for (uint32_t i = 0; i < config->fd_count; i++)
-		close(config->fds[i]);
-	config->fd_count = 0;
 }

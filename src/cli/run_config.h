@@ -1,4 +1,4 @@
-/* The two messages that make a sandbox run something: CONFIG and SPAWN. */
+/* The two messages that make a sandbox run something, from options: CONFIG and SPAWN. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/run_options.h"
+#include "launch/config.h"
 #include "launch/store.h"
 #include "wire/channel.h"
 
@@ -19,20 +20,13 @@ struct run_identity {
 
 /* What CONFIG needs, prepared before the kernel process exists: errors about mounts come early. */
 struct run_config {
-	struct wire_config wire;
-	int fds[WIRE_FDS_MAX];
-	uint32_t fd_count;
+	struct launch_config base;
 	const char *spawn_user; /* for SPAWN */
-	char guest_paths[WIRE_FDS_MAX][256];
-	char targets[16][256];
-	uint32_t target_count;
 };
 
 /* notes: a line for everything that is weaker or other than one would expect. */
 int run_config_prepare(const struct run_options *o, struct run_identity *id,
 		       struct run_config *ret, struct text *notes, struct error *err);
-int run_config_send(struct channel *c, const struct run_config *config, struct error *err);
-void run_config_close(struct run_config *config);
 
 #define RUN_REQUEST_MAIN 1
 /* fds: standard descriptors, NULL for a terminal of rows x cols. */

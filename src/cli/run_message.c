@@ -1,4 +1,4 @@
-/* Encoding and sending of CONFIG and SPAWN; the environment of the program. */
+/* Encoding and sending of SPAWN; the environment of the program. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,19 +9,9 @@
 
 #define ENV_MAX (OPTION_ITEMS_MAX + 16)
 
-/* One buffer for both messages, which are sent one after the other. Untouched pages cost nothing. */
+/* Untouched pages cost nothing. */
 static uint8_t body[WIRE_BODY_MAX];
 static char args[WIRE_BODY_MAX / 2];
-
-int run_config_send(struct channel *c, const struct run_config *config, struct error *err)
-{
-	struct wire_out o = { body, 0, sizeof(body), false };
-	wire_put_config(&o, &config->wire);
-	if (o.failed)
-		return error_set(err, E2BIG, "configuration of the sandbox");
-	int r = channel_send(c, WIRE_CONFIG, 0, body, o.length, config->fds, config->fd_count);
-	return r < 0 ? error_set(err, -r, "send the configuration to the kernel process") : 0;
-}
 
 struct env {
 	const char *items[ENV_MAX];
@@ -67,11 +57,11 @@ static void set_identity(struct env *e, const struct run_config *config)
 	uint64_t uid = user[0] >= '0' && user[0] <= '9' ? strtoul(user, NULL, 10) : UINT64_MAX;
 	if (uid == 0)
 		user = "root";
-	else if (uid == config->wire.user_uid)
-		user = config->wire.user;
+	else if (uid == config->base.wire.user_uid)
+		user = config->base.wire.user;
 	if (strcmp(user, "root") == 0)
 		snprintf(home, sizeof(home), "/root");
-	else if (strcmp(user, config->wire.user) == 0)
+	else if (strcmp(user, config->base.wire.user) == 0)
 		snprintf(home, sizeof(home), "/home/%s", user);
 	else if (strcmp(user, "nobody") == 0 || uid == 65534)
 		snprintf(home, sizeof(home), "/nonexistent");

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "cli/options.h"
+#include "base/options.h"
 
 struct run_options {
 	const char *template_name;

@@ -84,8 +84,8 @@ int session_start(struct session *s, struct error *err)
 	s->kernel.control_fd = -EBADF;
 	if (r < 0)
 		return error_set(err, -r, "control channel");
-	r = run_config_send(&s->channel, &s->config, err);
-	run_config_close(&s->config);
+	r = launch_config_send(&s->channel, &s->config.base, err);
+	launch_config_close(&s->config.base);
 	if (r < 0)
 		return gone(r) ? 0 : r;
 	/* What a killed hotcell left behind goes while the kernel process is busy with CONFIG. */
@@ -190,7 +190,7 @@ void session_stop(struct session *s)
 		judge_memory(s);
 		judge_disk(s);
 	}
-	run_config_close(&s->config);
+	launch_config_close(&s->config.base);
 	store_remove(&s->identity.store);
 	cgroup_remove(&s->cgroup);
 	/* Nobody writes to our relays any more: what is in them ends with an end of file. */

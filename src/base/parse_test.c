@@ -1,8 +1,8 @@
 /* Values and options of the command line. */
 #include "check.h"
 
-#include "cli/options.h"
-#include "cli/parse.h"
+#include "base/options.h"
+#include "base/parse.h"
 #include "cli/run_options.h"
 #include "wire/wire.h"
 

@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "base/options.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/parse.h"
+#include "base/parse.h"
 
 static bool takes_value(const struct option_spec *s)
 {

@@ -1,4 +1,4 @@
-#include "cli/parse.h"
+#include "base/parse.h"
 
 #include <errno.h>
 #include <stdbool.h>
