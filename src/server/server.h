@@ -22,4 +22,5 @@ struct server {
 	struct sandboxes *sandboxes; /* server/sandbox */
 	struct observer *observer;   /* server/observe */
 	struct http_server *http;    /* http */
+	const char *domain;	     /* of port-id.domain hosts, as clients are told; NULL = none */
 };
