@@ -40,11 +40,18 @@ static const char *check_meaning(const char *check)
 	return "checked arguments";
 }
 
+static int by_filter(const struct row *r)
+{
+	return strcmp(r->check, "CHECK_FILTER") == 0;
+}
+
 static void print_intro(void)
 {
-	int counts[CLASSES] = { 0 };
-	for (size_t i = 0; i < COUNT(rows); i++)
+	int counts[CLASSES] = { 0 }, walls = 0;
+	for (size_t i = 0; i < COUNT(rows); i++) {
 		counts[rows[i].class]++;
+		walls += by_filter(&rows[i]);
+	}
 	printf("# System calls\n\n"
 	       "Generated from `src/kernel/abi/syscalls.def` by `make docs`; a test compares. Every\n"
 	       "x86-64 system call of Linux is in one of four classes:\n\n"
@@ -52,24 +59,73 @@ static void print_intro(void)
 	       "| native | %d | the host kernel, when the seccomp filter accepts the arguments |\n"
 	       "| checked | %d | the host kernel, after the application kernel has looked at the registers |\n"
 	       "| emulated | %d | the application kernel |\n"
-	       "| refused | %d | nobody: the application kernel counts it and answers with the error number |\n\n"
+	       "| refused | %d | nobody: %d by the filter itself, %d by the application kernel, which counts them |\n\n"
 	       "Numbers that are not in the table, and the calls of foreign architectures (i386, x32),\n"
 	       "get `ENOSYS`.\n",
-	       counts[NATIVE], counts[CHECKED], counts[EMULATED], counts[REFUSED]);
+	       counts[NATIVE], counts[CHECKED], counts[EMULATED], counts[REFUSED], walls,
+	       counts[REFUSED] - walls);
 }
 
 /* The product of interest for a security review, so it comes first and alone. */
 static void print_native(void)
 {
+	int native = 0;
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		native += rows[i].class == NATIVE;
 	printf("\n## What reaches the host kernel directly\n\n"
-	       "No call of this list takes a path or a descriptor. The list may only shrink without a\n"
-	       "written argument.\n\n"
-	       "| call | condition | why it is safe |\n|---|---|---|\n");
+	       "These %d calls a guest makes without anybody looking but the filter. None takes a path or\n"
+	       "a descriptor, with two exceptions that do nothing: `clock_gettime` and its relatives accept\n"
+	       "the descriptor of a clock device, and no such descriptor can be in a guest process. (`close`\n"
+	       "and `mmap` of a descriptor are native too for instructions in the stub's text, where any\n"
+	       "guest code can jump: on the descriptors of mapped files, which are all there are, they can do\n"
+	       "no more than the guest's own access allows.) The list may only shrink without a written\n"
+	       "argument.\n\n"
+	       "| call | condition | why it is safe |\n|---|---|---|\n",
+	       native);
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		if (rows[i].class == NATIVE)
 			printf("| `%s` | %s | %s |\n", rows[i].name, check_meaning(rows[i].check),
 			       rows[i].note);
 	}
+}
+
+/* The host executes these as well, after a decision that is taken in registers. */
+static void print_checked(void)
+{
+	int checked = 0;
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		checked += rows[i].class == CHECKED;
+	printf("\n## What reaches the host kernel after a look\n\n"
+	       "%d calls are let through by the application kernel when it agrees:",
+	       checked);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		if (rows[i].class == CHECKED)
+			printf(" `%s`%s", rows[i].name, --checked ? "," : "");
+	}
+	printf(".\nFor `clone` the filter itself refuses every flag that makes a namespace.\n");
+}
+
+/* If the application kernel is taken over, what the filter refuses itself is what stays refused. */
+static void print_walls(void)
+{
+	int walls = 0, column = 0;
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		walls += by_filter(&rows[i]);
+	printf("\n## What stays closed when the kernel process is taken over\n\n"
+	       "Whatever comes to the kernel process as a notification, it may let pass; who takes it over can\n"
+	       "so have a guest process execute any checked or emulated call on the host, inside of the\n"
+	       "sandbox's namespaces. %d calls never come that far, because the filter refuses them itself:\n",
+	       walls);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		if (by_filter(&rows[i]))
+			printf("`%s`%s", rows[i].name, !--walls ? "" : ++column % 6 ? ", " : ",\n");
+	}
+	printf(".\nThe same holds for `clone` with a flag that makes a namespace, `socket` and `socketpair` of\n"
+	       "other families than unix, IPv4, IPv6, netlink and packet, and every number that is not in the\n"
+	       "table. Only with `--trace` do the listed calls go to the kernel process, to be seen.\n");
 }
 
 static void print_all(void)
@@ -79,7 +135,7 @@ static void print_all(void)
 	       "|---:|---|---|---|---|\n");
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		const struct row *r = &rows[i];
-		printf("| %d | `%s` | %s | %s | %s |\n", r->number, r->name, class_names[r->class],
+		printf("| %d | `%s` | %s | %s | %s |\n", r->number, r->name, by_filter(r) ? "refused (filter)" : class_names[r->class],
 		       r->class == REFUSED ? r->error : "", r->note);
 	}
 }
@@ -94,6 +150,8 @@ int main(void)
 	}
 	print_intro();
 	print_native();
+	print_checked();
+	print_walls();
 	print_all();
 	return 0;
 }

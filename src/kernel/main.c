@@ -119,14 +119,15 @@ static void build_files(const struct wire_config *config, const int *fds)
 	must(r, failed ? failed : "build the file system");
 }
 
-static void start_guests(void)
+static void start_guests(bool show_refused)
 {
 	int pid, listener;
 	bool synchronous;
 	struct task *init;
 
 	must(host_tag_init(), "tags of processes");
-	must(host_guest_start(limit_value(LIMIT_PIDS), &pid, &listener), "start the guests' first process");
+	must(host_guest_start(limit_value(LIMIT_PIDS), show_refused, &pid, &listener),
+	     "start the guests' first process");
 	/* When memory runs out the host kills a guest and not us; children inherit this. */
 	(void)host_proc_write(pid, "oom_score_adj", "500", 3);
 	must(host_notify_init(listener, &synchronous), "seccomp listener");
@@ -173,7 +174,7 @@ int main(void)
 		trace_start(fds[used]);
 
 	must(jail_enter_root(STUB_FD), "enter the jail");
-	start_guests();
+	start_guests(config.flags & WIRE_CONFIG_TRACE);
 	must(tracee_init(), "child signals");
 #ifdef JAIL_PROBE
 	jail_probe_unfiltered();

@@ -472,8 +472,14 @@ def test_trace():
 
 
 def test_refused_calls_are_counted():
-    report = json.loads(hotcell("--json", "-", "--", "unshare", "-n", "true").stdout)
-    check(report["calls"]["refused"].get("unshare", 0) >= 1, report["calls"])
+    report = json.loads(hotcell("--user", "root", "--json", "-", "--", "mount", "-t", "tmpfs", "none", "/mnt").stdout)
+    check(any(name in report["calls"]["refused"] for name in ("mount", "fsopen")), report["calls"])
+
+
+def test_a_trace_shows_what_the_filter_refuses():
+    done = hotcell("--json", "-", "--trace=/dev/stderr", "--", "unshare", "-n", "true")
+    check(b"unshare(" in done.stderr, done.stderr[-500:])
+    check(json.loads(done.stdout)["calls"]["refused"].get("unshare", 0) >= 1, done.stdout)
 
 
 # ---- the other verbs ----

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/io_uring.h>
+#include <linux/memfd.h>
 #include <linux/mount.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -31,18 +32,20 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "kernel/control/control.h"
 #include "kernel/host/jail.h"
+#include "probe.h"
 
 static unsigned attempts;
 static char escapes[200];
 static volatile sig_atomic_t trapped;
 
-static void note(bool failed, const char *what)
+void note(bool failed, const char *what)
 {
 	size_t length = strlen(escapes);
 
@@ -139,6 +142,74 @@ static void try_template(void)
 	}
 }
 
+/* What the caller mounted: directories that hold a file of this name (tests/escape/jail.py). */
+static void try_read_only_mount(int dir)
+{
+	char link[64];
+	int fd = openat(dir, "file", O_RDONLY);
+
+	note(fd >= 0, "read-a-mounted-file");
+	note(openat(dir, "file", O_WRONLY) < 0, "write-ro");
+	note(openat(dir, "file", O_RDONLY | O_TRUNC) < 0, "truncate-ro");
+	note(openat(dir, "new", O_CREAT | O_WRONLY, 0600) < 0, "create-ro");
+	note(fchmodat(dir, "file", 0777, 0) < 0, "chmod-ro");
+	note(unlinkat(dir, "file", 0) < 0, "unlink-ro");
+	note(syscall(SYS_renameat2, dir, "file", dir, "file2", 0) < 0, "rename-ro");
+	note(linkat(dir, "file", dir, "file2", 0) < 0, "link-ro");
+	note(symlinkat("/", dir, "file2") < 0, "symlink-ro");
+	note(utimensat(dir, "file", NULL, 0) < 0, "touch-ro");
+	note(ftruncate(fd, 0) < 0 && fallocate(fd, 0, 0, 8192) < 0, "resize-ro");
+	note(fsetxattr(fd, "user.probe", "1", 1, 0) < 0, "xattr-ro");
+	/* What leads out lies on the host; from here it leads nowhere, or to our own root. */
+	note(openat(dir, "out/secret", O_RDONLY) < 0, "absolute-link");
+	note(openat(dir, "up/secret", O_RDONLY) < 0, "relative-link");
+	note(openat(dir, "../secret", O_RDONLY) < 0, "dot-dot");
+	note(openat(dir, "device", O_RDONLY) < 0, "device");
+	/* The same file again through /proc, with more rights than it was opened with. */
+	for (int proc = 0; proc < 256; proc++) {
+		snprintf(link, sizeof(link), "self/fd/%d", fd);
+		int again = openat(proc, link, O_RDWR);
+		note(again < 0, "reopen-ro");
+		snprintf(link, sizeof(link), "self/fd/%d/../secret", dir);
+		note(openat(proc, link, O_RDONLY) < 0, "proc-up");
+		note(openat(proc, "self/root/etc/passwd", O_RDONLY) < 0, "proc-root");
+		note(openat(proc, "2/root/etc/passwd", O_RDONLY) < 0, "guest-root");
+		note(openat(proc, "sysrq-trigger", O_WRONLY) < 0, "sysrq");
+		note(openat(proc, "sys/kernel/core_pattern", O_WRONLY) < 0, "sysctl");
+	}
+	close(fd);
+}
+
+/* Files may be made here; none that runs with its owner's rights for others of the host. */
+static void try_writable_mount(int dir)
+{
+	int fd = openat(dir, "set-id", O_CREAT | O_EXCL | O_RDWR, 04755);
+
+	if (fd >= 0) {
+		note(pwrite(fd, "#!/bin/sh\n", 10, 0) == 10, "write-rw");
+		struct stat st;
+		note(fstat(fd, &st) == 0 && !(st.st_mode & S_ISUID), "set-id-file");
+		close(fd);
+	}
+	note(mknodat(dir, "node", S_IFBLK | 0600, 0x800) < 0, "node-rw");
+	note(openat(dir, "../secret", O_RDONLY) < 0, "dot-dot-rw");
+	note(unlinkat(dir, "..", AT_REMOVEDIR) < 0, "remove-root-rw");
+	note(syscall(SYS_renameat2, dir, "file", dir, "../moved", 0) < 0 || faccessat(dir, "moved", F_OK, 0) == 0,
+	     "rename-up");
+}
+
+static void try_mounts(void (*read_only)(int), void (*writable)(int))
+{
+	struct stat st;
+
+	for (int fd = 0; fd < 256; fd++) {
+		if (fstatat(fd, "hotcell-probe-ro", &st, 0) == 0)
+			read_only(fd);
+		else if (fstatat(fd, "hotcell-probe-rw", &st, 0) == 0)
+			writable(fd);
+	}
+}
+
 /* ---- processes ---- */
 
 static void try_processes(void)
@@ -230,6 +301,7 @@ void jail_probe_unfiltered(void)
 	try_root();
 	try_up();
 	try_template();
+	try_mounts(try_read_only_mount, try_writable_mount);
 	try_processes();
 	try_network();
 	try_privileges();
@@ -281,6 +353,33 @@ static void try_arguments(void)
 	note(traps(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0), "clone");
 	note(traps(SYS_socket, AF_UNIX, SOCK_STREAM, 0), "socket");
 	note(traps(SYS_seccomp, 0, 0, 0), "seccomp");
+	static const int commands[] = { F_DUPFD, F_SETFD, F_SETFL, F_SETLK, F_SETLKW, F_OFD_SETLK, F_SETOWN,
+					F_SETSIG, F_SETOWN_EX, F_NOTIFY, F_SETPIPE_SZ };
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		note(traps(SYS_fcntl, 0, commands[i], 0), "fcntl");
+	note(traps(SYS_memfd_create, (long)(uintptr_t)"huge", MFD_HUGETLB, 0), "huge-pages");
+	note(traps(SYS_fchmodat, 0, (long)(uintptr_t)"x", 04755), "set-user-id");
+	note(traps(SYS_mkdirat, 0, (long)(uintptr_t)"x", 04755), "set-user-id-directory");
+	note(traps(SYS_sched_setscheduler, 0, SCHED_FIFO, 0), "real-time");
+	note(traps(SYS_sched_setscheduler, 0, 6, 0), "deadline");
+}
+
+static void try_limits(void)
+{
+	static const int which[] = { RLIMIT_NPROC, RLIMIT_CORE, RLIMIT_RTPRIO, RLIMIT_NICE, RLIMIT_MSGQUEUE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(which); i++) {
+		struct rlimit64 limit;
+		if (syscall(SYS_prlimit64, 2, which[i], NULL, &limit) < 0 || limit.rlim_max == RLIM64_INFINITY) {
+			note(false, "a-guest-without-limit");
+			continue;
+		}
+		limit.rlim_cur = ++limit.rlim_max;
+		note(syscall(SYS_prlimit64, 2, which[i], &limit, NULL) < 0, "raise-a-limit");
+	}
+	note(setpriority(PRIO_PROCESS, 2, -5) < 0, "hurry-guest");
+	/* A tracer must not be able to switch the guests' filter off. */
+	note(ptrace(PTRACE_SEIZE, 2, NULL, (void *)(1ul << 21)) < 0, "suspend-seccomp");
 }
 
 _Noreturn void jail_probe_locked(void)
@@ -295,6 +394,8 @@ _Noreturn void jail_probe_locked(void)
 	try_processes();
 	try_all_calls();
 	try_arguments();
+	try_limits();
+	try_guest();
 	if (escapes[0])
 		snprintf(result, sizeof(result), "jail probe: did not fail:%s", escapes);
 	else

@@ -1,7 +1,14 @@
 /*
- * The filter decides per call number between ALLOW (native, after a check of arguments) and
- * USER_NOTIF (everything else, also refused calls: the kernel answers those, so that they are
- * counted, traced and visible). Foreign ABIs (i386, x32) get ENOSYS here.
+ * The filter decides per call number between ALLOW (native, after a check of arguments), ERRNO
+ * (refused here) and USER_NOTIF (everything else). Foreign ABIs (i386, x32) and numbers that Linux
+ * does not have get ENOSYS here.
+ *
+ * What comes as a notification the kernel process may let pass (CONTINUE), and so may somebody who
+ * took it over: then a guest process executes it on the host. Therefore the calls that would open
+ * more of the host to a process without privileges (new namespaces, io_uring, bpf, keyrings, ptrace,
+ * socket families with code of their own, ...) never get that far. Refused calls that need a
+ * privilege, which nobody in here has, go to the kernel process all the same: it counts them. With
+ * --trace all refused calls do, to be seen.
  *
  * Numbers with the same treatment form runs; a balanced tree of comparisons finds the run. The
  * host caches the numbers that are allowed whatever their arguments, so those cost nothing.
@@ -14,10 +21,12 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/futex.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -32,8 +41,6 @@
 #include "kernel/abi/syscalls.h"
 
 #define X32_BIT 0x40000000u
-
-enum action { ACTION_NOTIFY, ACTION_ALLOW, ACTION_CHECK_FIRST };
 
 struct program {
 	struct sock_filter *code;
@@ -105,6 +112,31 @@ static const uint32_t arch_prctl_ok[] = { 0x1001, 0x1002, 0x1003, 0x1004, 0x1011
 
 static const uint32_t waitid_ok[] = { P_ALL, P_PID, P_PGID };
 
+/* Families whose sockets are emulated; packet sockets have an errno of their own. */
+static const uint32_t socket_emulated[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET };
+
+/* clone(2) looks at the low half only, where CLONE_NEWTIME is part of the exit signal. */
+#define CLONE_NAMESPACES                                                                           \
+	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |  \
+	 CLONE_NEWCGROUP)
+
+static void emit_clone(struct program *p)
+{
+	load_word(p, arg_low(0));
+	emit(p, BPF_JMP | BPF_JSET | BPF_K, CLONE_NAMESPACES, 0, 1);
+	emit_return(p, SECCOMP_RET_ERRNO | EPERM);
+}
+
+static void emit_socket(struct program *p)
+{
+	load_word(p, arg_low(0));
+	for (size_t i = 0; i < ARRAY_SIZE(socket_emulated); i++) {
+		emit(p, BPF_JMP | BPF_JEQ | BPF_K, socket_emulated[i], 0, 1);
+		emit_return(p, SECCOMP_RET_USER_NOTIF);
+	}
+	emit_return(p, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+}
+
 static void emit_check(struct program *p, enum syscall_check check)
 {
 	static const uint32_t anonymous[] = { MAP_ANONYMOUS };
@@ -130,27 +162,41 @@ static void emit_check(struct program *p, enum syscall_check check)
 	case CHECK_WAITID:
 		allow_values(p, 0, UINT32_MAX, waitid_ok, ARRAY_SIZE(waitid_ok));
 		break;
+	case CHECK_CLONE:
+		emit_clone(p);
+		break;
+	case CHECK_SOCKET:
+		emit_socket(p);
+		return;
 	case CHECK_NONE:
+	case CHECK_FILTER:
 		break;
 	}
 	emit_return(p, SECCOMP_RET_USER_NOTIF);
 }
 
 /* What decides about a number: equal neighbours share their code. close(2) is the stub's, too. */
-static unsigned treatment(unsigned nr)
+#define KIND_CLOSE  1000u
+#define KIND_REFUSE 2000u /* + errno */
+
+static unsigned treatment(unsigned nr, bool show_refused)
 {
-	const struct syscall_row *row = nr < SYSCALL_TABLE_SIZE ? &syscall_table[nr] : NULL;
+	const struct syscall_row *row = &syscall_table[nr];
 
 	if (nr == SYS_close)
-		return 1000;
-	if (!row || row->class != SYSCALL_NATIVE)
-		return 0;
+		return KIND_CLOSE;
+	if (row->class == SYSCALL_NONE)
+		return KIND_REFUSE + ENOSYS;
+	if (row->check == CHECK_FILTER)
+		return show_refused ? CHECK_NONE : KIND_REFUSE + row->refuse_errno;
 	return row->check;
 }
 
 static void emit_treatment(struct program *p, unsigned kind)
 {
-	if (kind == 1000) {
+	if (kind >= KIND_REFUSE) {
+		emit_return(p, SECCOMP_RET_ERRNO | (kind - KIND_REFUSE));
+	} else if (kind == KIND_CLOSE) {
 		allow_from_stub(p);
 		emit_return(p, SECCOMP_RET_USER_NOTIF);
 	} else {
@@ -180,17 +226,29 @@ static void emit_tree(struct program *p, const struct run *runs, unsigned low, u
 	emit_tree(p, runs, middle, high);
 }
 
-unsigned filter_build(struct sock_filter *dst)
+/* Behind the table there is only the stub's own number. */
+static unsigned find_runs(struct run *runs, bool show_refused)
 {
-	struct run runs[SYSCALL_TABLE_SIZE];
-	struct program p = { dst, 0 };
 	unsigned count = 0;
 
 	for (uint32_t nr = 0; nr < SYSCALL_TABLE_SIZE; nr++) {
-		unsigned kind = treatment(nr);
+		unsigned kind = treatment(nr, show_refused);
 		if (!count || runs[count - 1].kind != kind)
 			runs[count++] = (struct run){ nr, kind };
 	}
+	if (runs[count - 1].kind != KIND_REFUSE + ENOSYS)
+		runs[count++] = (struct run){ SYSCALL_TABLE_SIZE, KIND_REFUSE + ENOSYS };
+	runs[count++] = (struct run){ STUB_CALL_NR, CHECK_NONE };
+	runs[count++] = (struct run){ STUB_CALL_NR + 1, KIND_REFUSE + ENOSYS };
+	return count;
+}
+
+unsigned filter_build(struct sock_filter *dst, bool show_refused)
+{
+	struct run runs[SYSCALL_TABLE_SIZE + 3];
+	struct program p = { dst, 0 };
+	unsigned count = find_runs(runs, show_refused);
+
 	load_word(&p, offsetof(struct seccomp_data, arch));
 	emit(&p, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
 	emit_return(&p, SECCOMP_RET_ERRNO | ENOSYS);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <linux/filter.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FILTER_MAX 1024
 
-/* Number of instructions written. Never fails: the table is constant and a test checks the size. */
-unsigned filter_build(struct sock_filter *dst);
+/* Number of instructions written. Never fails: the table is constant and a test checks the size.
+ * `show_refused`: no call is refused in the filter, for --trace. */
+unsigned filter_build(struct sock_filter *dst, bool show_refused);

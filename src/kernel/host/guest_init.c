@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -46,7 +47,7 @@ static void lower_limit(int resource, rlim_t max)
  * user is one of its namespace. */
 static void limit_resources(uint64_t max_tasks)
 {
-	lower_limit(RLIMIT_CORE, 0);
+	jail_forbid_core_dumps();
 	lower_limit(RLIMIT_NOFILE, 4096); /* for injected descriptors only */
 	/* Zombies, which our own count has released; ourselves and pid 1. */
 	lower_limit(RLIMIT_NPROC, MIN(max_tasks, RLIM_INFINITY - 16) + 16);
@@ -58,10 +59,11 @@ static void limit_resources(uint64_t max_tasks)
 }
 
 /* Runs in the child: nothing but system calls from here on. */
-static _Noreturn void become_init(struct handshake *h, uint64_t max_tasks)
+static _Noreturn void become_init(struct handshake *h, uint64_t max_tasks, bool show_refused)
 {
 	static struct sock_filter code[FILTER_MAX];
-	struct sock_fprog program = { .len = (unsigned short)filter_build(code), .filter = code };
+	struct sock_fprog program = { .len = (unsigned short)filter_build(code, show_refused),
+				      .filter = code };
 	static char name[] = "init";
 	char *const argv[] = { name, NULL };
 	char *const envp[] = { NULL };
@@ -86,7 +88,7 @@ static _Noreturn void become_init(struct handshake *h, uint64_t max_tasks)
 }
 
 /* host-syscalls-setup: clone3 futex pidfd_open pidfd_getfd (before the lock) */
-int host_guest_start(uint64_t max_tasks, int *ret_pid, int *ret_listener)
+int host_guest_start(uint64_t max_tasks, bool show_refused, int *ret_pid, int *ret_listener)
 {
 	struct handshake *h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -97,7 +99,7 @@ int host_guest_start(uint64_t max_tasks, int *ret_pid, int *ret_listener)
 		return -errno;
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0)
-		become_init(h, max_tasks);
+		become_init(h, max_tasks, show_refused);
 	if (pid < 0) {
 		r = -errno;
 		munmap(h, sizeof(*h));

@@ -288,7 +288,7 @@ ssize_t host_readlink(struct host_ref *link, char *dst, size_t capacity)
 int host_mkdir_at(struct host_ref *dir, const char *name, uint32_t mode)
 {
 	int fd = fd_and_name(dir, name);
-	return fd < 0 ? fd : result(mkdirat(fd, name, (mode_t)(mode & 07777)));
+	return fd < 0 ? fd : result(mkdirat(fd, name, (mode_t)(mode & 03777)));
 }
 
 int host_symlink_at(struct host_ref *dir, const char *name, const char *target)
@@ -342,7 +342,7 @@ int host_chmod(struct host_ref *ref, uint32_t mode)
 	if (fd < 0)
 		return fd;
 	bool directory = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
-	int err = host_proc_chmod(fd, mode & (directory ? 07777 : 01777));
+	int err = host_proc_chmod(fd, mode & (directory ? 03777 : 01777));
 	close(fd);
 	return err;
 }

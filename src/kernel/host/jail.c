@@ -206,12 +206,28 @@ void jail_drop_capabilities(void)
 	syscall(SYS_capset, &header, none);
 }
 
+void jail_forbid_core_dumps(void)
+{
+	const struct rlimit never = { NO_CORE_DUMP, NO_CORE_DUMP };
+
+	/* Fails where the caller's own hard limit is 0, and then that stays. */
+	setrlimit(RLIMIT_CORE, &never);
+}
+
+static void limit_self(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	jail_forbid_core_dumps();
+	setrlimit(RLIMIT_NICE, &none);
+	setrlimit(RLIMIT_RTPRIO, &none);
+	setrlimit(RLIMIT_MSGQUEUE, &none);
+}
+
 int jail_lock(void)
 {
-	const struct rlimit no_core = { 0, 0 };
-
 	jail_drop_capabilities();
-	setrlimit(RLIMIT_CORE, &no_core);
+	limit_self();
 	/* The launcher's standard error was for faults until here; descriptor 0 is /dev/null. */
 	if (!JAIL_INSTRUMENTED)
 		dup2(STDIN_FILENO, STDERR_FILENO);

@@ -6,6 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * RLIMIT_CORE of everything in a sandbox: 0 keeps files away, but where the host hands dumps to a
+ * program (core_pattern "|...") it is not looked at, and a guest would have that program run as root
+ * on what it left in its memory. One byte is too small for a file, and means "never" to the pipe.
+ */
+#define NO_CORE_DUMP 1u
 
 /* Stage 1: dies with its parent, sees an own /proc, has a private store in memory; with
  * ret_store_fd NULL none: the store comes from outside (stage 2). */
@@ -16,6 +22,8 @@ int jail_source(int fd, bool detached, bool read_only, int *ret_fd);
 int jail_enter_root(int stub_fd);
 /* For the guests' first process, too: no capability, none to regain. */
 void jail_drop_capabilities(void);
+/* For both as well. */
+void jail_forbid_core_dumps(void);
 /* Stage 4: no capabilities, no new privileges, no system call that is not needed. */
 int jail_lock(void);
 

@@ -12,7 +12,9 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/memfd.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +23,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,15 +51,33 @@ static const uint32_t ioctl_ok[] = { SECCOMP_IOCTL_NOTIF_RECV,	   SECCOMP_IOCTL_
 static const uint32_t ptrace_ok[] = { PTRACE_SEIZE,   PTRACE_INTERRUPT, PTRACE_GETREGS,
 				     PTRACE_GETSIGMASK, PTRACE_SETSIGMASK,
 				      PTRACE_SETREGS, PTRACE_SYSCALL,	PTRACE_DETACH };
+/* No locks and signals (F_SETLK, F_SETOWN, F_NOTIFY, ...) on files that others have open, too. */
+static const uint32_t fcntl_ok[] = { F_GETFL, F_SETLEASE, F_ADD_SEALS, F_GET_SEALS };
+/* Not MFD_HUGETLB: the host's huge pages are everybody's. */
+#define MEMFD_OK (MFD_CLOEXEC | MFD_ALLOW_SEALING | 0x18u /* MFD_NOEXEC_SEAL, MFD_EXEC */)
+static const uint32_t policy_ok[] = { SCHED_OTHER,
+				      SCHED_BATCH,
+				      SCHED_IDLE,
+				      SCHED_OTHER | SCHED_RESET_ON_FORK,
+				      SCHED_BATCH | SCHED_RESET_ON_FORK,
+				      SCHED_IDLE | SCHED_RESET_ON_FORK };
 
 static const struct {
 	uint16_t nr;
 	uint8_t arg;
-	uint8_t count;
+	uint8_t count;		/* of values that it may have, or 0: */
 	const uint32_t *values;
+	uint32_t forbidden;	/* bits that it must not have */
 } checks[] = {
-	{ SYS_ioctl, 1, ARRAY_SIZE(ioctl_ok), ioctl_ok },
-	{ SYS_ptrace, 0, ARRAY_SIZE(ptrace_ok), ptrace_ok },
+	{ SYS_ioctl, 1, ARRAY_SIZE(ioctl_ok), ioctl_ok, 0 },
+	{ SYS_ptrace, 0, ARRAY_SIZE(ptrace_ok), ptrace_ok, 0 },
+#if !JAIL_INSTRUMENTED
+	{ SYS_fcntl, 1, ARRAY_SIZE(fcntl_ok), fcntl_ok, 0 },
+#endif
+	{ SYS_memfd_create, 1, 0, NULL, ~(uint32_t)MEMFD_OK },
+	{ SYS_mkdirat, 2, 0, NULL, S_ISUID },
+	{ SYS_fchmodat, 2, 0, NULL, S_ISUID },
+	{ SYS_sched_setscheduler, 1, ARRAY_SIZE(policy_ok), policy_ok, 0 },
 };
 
 struct program {
@@ -70,11 +91,26 @@ static void emit(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8
 		p->code[p->length++] = (struct sock_filter){ code, jt, jf, k };
 }
 
+/* Allowed when the argument has no forbidden bit. */
+static void emit_bits(struct program *p, unsigned nr, unsigned arg, uint32_t forbidden)
+{
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 4);
+	emit(p, BPF_LD | BPF_W | BPF_ABS,
+	     (uint32_t)offsetof(struct seccomp_data, args) + 8u * arg, 0, 0);
+	emit(p, BPF_JMP | BPF_JSET | BPF_K, forbidden, 0, 1);
+	emit(p, BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
+	emit(p, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+}
+
 static void emit_allow(struct program *p, unsigned nr)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		if (checks[i].nr != nr)
 			continue;
+		if (!checks[i].count) {
+			emit_bits(p, nr, checks[i].arg, checks[i].forbidden);
+			return;
+		}
 		uint8_t count = checks[i].count;
 		/* Skipped as a whole when the number differs. */
 		emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, (uint8_t)(count + 3));
