@@ -111,6 +111,39 @@ def host_changes_show_in_pass_through_mounts():
 
 
 @test
+def a_directory_put_in_place_of_another_is_seen_at_once():
+    for name in ("d/a/sub", "d/b/sub", "other"):
+        os.makedirs(name)
+    for name in ("a", "b"):
+        write(f"d/{name}/sub/f", name)
+    # Each line read is an order to look again: at paths walked before, and from a directory it is in.
+    script = "cd a/sub; while read -r _; do echo $(cat /m/a/sub/f) $(cat f) $(ls /m); done 2>/dev/null"
+    with subprocess.Popen([HOTCELL, "run", "-q", "--rw", "d:/m", "-w", "/m", "--", "bash", "-c", script],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        def look():
+            child.stdin.write("\n")
+            child.stdin.flush()
+            return child.stdout.readline().strip()
+        expect(look(), "a a a b")
+        os.rename("d/a", "d/c")
+        os.rename("d/b", "d/a")
+        expect(look(), "b a a c")
+        os.rename("d/a/sub", "other/gone")
+        os.mkdir("d/a/sub")
+        write("d/a/sub/f", "new")
+        expect(look(), "new a a c")
+        # A removed directory's inode number is soon another's.
+        os.unlink("d/a/sub/f")
+        os.rmdir("d/a/sub")
+        os.makedirs("d/e/sub")
+        os.rename("d/e/sub", "d/a/sub")
+        write("d/a/sub/f", "newest")
+        expect(look(), "newest a a c e")
+        child.stdin.close()
+    expect(child.returncode, 0)
+
+
+@test
 def unfriendly_modes():
     os.mkdir("d")
     script = ("cd /m; umask 0; python3 -c 'import os; f = os.open(\"r\", os.O_CREAT | os.O_RDWR, 0o444); "

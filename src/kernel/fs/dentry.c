@@ -16,7 +16,9 @@
  * is made, never inside dentry_put(), so code that iterates over children may drop references.
  *
  * Superblocks with no_dcache (proc, host directories) are asked at every lookup; a hashed dentry is
- * reused when the file system answers with the same inode, so that paths stay comparable.
+ * reused when the file system answers with the same inode, so that paths stay comparable. Theirs are
+ * freed at zero references, but for directories where the superblock says so: an inode that stays
+ * keeps its host descriptor open.
  */
 #include <errno.h>
 #include <string.h>
@@ -161,10 +163,20 @@ static struct dentry *dentry_free(struct dentry *d)
 	return parent == d ? NULL : parent;
 }
 
+/* Does it stay without references? */
+static bool kept(const struct dentry *d)
+{
+	const struct superblock *sb = d->parent->inode->sb;
+
+	if (!list_linked(&d->hash_link))
+		return false;
+	return !sb->no_dcache || (sb->keep_directories && d->inode && S_ISDIR(d->inode->mode));
+}
+
 void dentry_put(struct dentry *d)
 {
 	while (d && --d->refs == 0) {
-		if (list_linked(&d->hash_link) && !d->parent->inode->sb->no_dcache) {
+		if (kept(d)) {
 			d->referenced = true;
 			if (!list_linked(&d->lru_link)) {
 				list_add_tail(&vfs->lru, &d->lru_link);
@@ -339,6 +351,7 @@ static int lookup_fresh(struct task *task, struct dentry *parent, struct qstr na
 	if (stale) {
 		/* A file system may have renewed the entry itself. */
 		if (stale->inode == inode) {
+			stale->referenced = true;
 			*ret = dentry_get(stale);
 			inode_put(inode);
 			return 0;

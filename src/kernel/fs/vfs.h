@@ -44,6 +44,7 @@ enum inode_ops_id {
 struct superblock {
 	uint8_t fs_type; /* enum fs_type */
 	bool no_dcache;	 /* dentries are looked up afresh each time (proc, host) */
+	bool keep_directories; /* with no_dcache: those of directories stay for what hangs on them */
 	bool read_only;
 	uint32_t dev;	    /* st_dev: a made-up minor under major 0 */
 	uint64_t magic;	    /* statfs f_type */

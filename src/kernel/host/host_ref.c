@@ -120,10 +120,16 @@ static int open_directory(const struct host_ref *ref)
 {
 	const char *path = ref->path[0] ? ref->path : ".";
 	int fd = open_beneath(root_fd(ref->root), path, O_RDONLY | O_DIRECTORY);
+	struct stat st;
 
 	if (fd == -EACCES)
 		fd = open_beneath(root_fd(ref->root), path, O_PATH | O_DIRECTORY);
-	return fd;
+	if (fd < 0 || !ref->id)
+		return fd;
+	if (fstat(fd, &st) == 0 && st.st_ino == ref->id)
+		return fd;
+	close(fd);
+	return -ENOENT;
 }
 
 static int open_ref_once(const struct host_ref *ref, int which)
@@ -328,6 +334,23 @@ int host_ref_create(struct host_ref *dir, const char *name, uint32_t mode, struc
 	int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			(mode_t)(mode & 0777));
 	err = fd < 0 ? -errno : pin_fd(ret, fd, FD_WRITE);
+	if (err < 0)
+		host_ref_drop(ret);
+	return err;
+}
+
+int host_ref_open_at(struct host_ref *dir, const char *name, bool writable, struct host_ref *ret)
+{
+	slots_make_room();
+	int dir_fd = strchr(name, '/') ? -EINVAL : host_ref_fd(dir);
+	int err = dir_fd < 0 ? dir_fd : host_ref_child(ret, dir, name);
+
+	if (err < 0)
+		return err;
+	ret->writable = writable;
+	ret->pinned = true;
+	int fd = open_beneath(dir_fd, name, writable ? O_RDWR : O_RDONLY);
+	err = fd < 0 ? fd : pin_fd(ret, fd, writable ? FD_WRITE : FD_READ);
 	if (err < 0)
 		host_ref_drop(ret);
 	return err;

@@ -32,7 +32,7 @@ struct host_ref {
 	bool pinned; /* HOST_REF_PATH: stays open once opened (the name may go away) */
 	uint16_t root;
 	uint32_t slot;	/* cache slot + 1, 0 = not open now */
-	uint64_t id;
+	uint64_t id;	/* STORE: the file; PATH: a directory's inode number, 0 = any */
 	char *path;	/* HOST_REF_PATH: kmalloc'ed, relative, "" = the root itself; owned */
 };
 
@@ -48,7 +48,7 @@ bool host_store_unbounded(void);
 /*
  * The descriptor, opened if needed. The cache is least-recently-used, so it stays valid while only
  * one other host_ref is opened (a pair of files can be worked on). -errno; -EACCES when the kernel
- * process itself may not open the file.
+ * process itself may not open the file; -ENOENT when another directory is in its place.
  */
 int host_ref_fd(struct host_ref *ref);
 /* A second descriptor for the same file with an exact access mode, for injection into a guest:
@@ -69,6 +69,9 @@ int host_store_create(struct host_ref *ret);
  * and writing, whatever `mode` allows to a later open. -EEXIST and other errors of open(2).
  */
 int host_ref_create(struct host_ref *dir, const char *name, uint32_t mode, struct host_ref *ret);
+
+/* Opens `name` (one component) in directory `dir` itself, wherever that is by now. *ret is pinned. */
+int host_ref_open_at(struct host_ref *dir, const char *name, bool writable, struct host_ref *ret);
 
 /* An anonymous host file with sealing (memfd_create(2)); `flags` are MFD_* the host knows. */
 int host_memfd_create(unsigned flags, struct host_ref *ret);

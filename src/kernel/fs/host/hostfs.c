@@ -7,6 +7,11 @@
  * a table by host (device, inode number) makes a second lookup answer with the same inode while
  * anything uses it.
  *
+ * Directories stay in the dentry cache when nobody uses them, but only so that their descriptors
+ * stay open: they are asked for like everything else. An open descriptor keeps the host from giving
+ * the inode number to another directory; one that has to be opened again must show the same number
+ * (host_ref.id), so a directory that was put in its place is never taken for it.
+ *
  *   inode --priv--> hostfs_node { (host dev, ino), ref: root + path, opens }
  *   open file --priv--> hostfs_open { host_ref, pinned: the descriptor survives rename and unlink }
  *
@@ -115,6 +120,7 @@ int hostfs_inode(struct superblock *sb, struct host_ref *ref, const struct stat 
 	node->host_ino = st->st_ino;
 	host_ref_move(&node->ref, ref);
 	node->ref.directory = S_ISDIR(st->st_mode);
+	node->ref.id = st->st_ino;
 	list_add_tail(bucket(hsb, st->st_ino), &node->hash_link);
 	inode->priv = node;
 	inode->ino = st->st_ino;
@@ -278,6 +284,7 @@ int hostfs_sb_new(unsigned host_root, uint32_t uid, uint32_t gid, bool writable,
 		list_init(&hsb->buckets[i]);
 	sb->priv = hsb;
 	sb->no_dcache = true;
+	sb->keep_directories = true;
 	sb->read_only = !writable;
 	int err = host_stat(host_root, "", &st);
 	if (err == 0)

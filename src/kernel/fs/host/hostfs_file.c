@@ -12,13 +12,26 @@
 #include "kernel/fs/ops.h"
 #include "kernel/host/host_file.h"
 
-/* The descriptor of a file that was just made, or a new one by path. */
-static int open_ref(struct hostfs_node *node, bool writable, struct host_ref *ref)
+/* The directory that the file's name was found in, NULL when it has none (any more). */
+static struct hostfs_node *directory_of(const struct file *f)
 {
+	const struct dentry *d = f->path.dentry;
+
+	return d->unlinked || d->parent == d ? NULL : hostfs_node(d->parent->inode);
+}
+
+/* The descriptor of a file that was just made, a new one by name or, failing that, by path. */
+static int open_ref(struct hostfs_node *node, struct file *f, struct host_ref *ref)
+{
+	struct hostfs_node *dir = directory_of(f);
+	bool writable = file_writable(f);
+
 	if (node->created.kind != HOST_REF_NONE && writable) {
 		host_ref_move(ref, &node->created);
 		return 0;
 	}
+	if (dir)
+		return host_ref_open_at(&dir->ref, f->path.dentry->name, writable, ref);
 	int err = host_ref_path(ref, node->ref.root, node->ref.path);
 	if (err < 0)
 		return err;
@@ -39,7 +52,7 @@ int hostfs_open(struct call *c, struct inode *inode, struct file *file)
 	struct hostfs_open *o = knew(struct hostfs_open);
 	if (!o)
 		return -ENOMEM;
-	int err = open_ref(node, file_writable(file), &o->ref);
+	int err = open_ref(node, file, &o->ref);
 	host_ref_drop(&node->created);
 	if (err < 0) {
 		kfree(o);
