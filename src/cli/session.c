@@ -79,30 +79,37 @@ static int spawn_error_status(uint32_t code)
 	}
 }
 
+/* The program could not be executed. */
+static void on_program_error(struct outcome *o, int code, const char *command)
+{
+	bool looked_up = code == ENOENT && !strchr(command, '/');
+	o->status = spawn_error_status((uint32_t)code);
+	o->kind = o->status == STATUS_FAILED ? OUTCOME_FAILED : OUTCOME_NOT_RUN;
+	snprintf(o->reason, sizeof(o->reason), "%.350s: %.100s", command,
+		 looked_up ? "command not found" : strerror(code));
+}
+
 static void on_error(struct session *s, struct wire_in *in)
 {
-	uint32_t code = wire_get_u32(in);
-	const char *message = wire_get_str(in);
 	struct outcome *o = s->outcome;
-	if (in->failed) {
+	const char *message;
+	uint32_t about;
+	int code;
+	if (!wire_get_error(in, &code, &about, &message)) {
 		protocol_error(s, "a malformed ERROR");
 		return;
 	}
 	if (s->spawned)
 		return; /* a signal or resize that came too late */
-	const char *command = s->options->command[0];
-	if (message[0] && strcmp(message, command) != 0) {
-		/* Not about the program: its user, its directory, resources. */
-		bool no_user = code == ENOENT && strncmp(message, "user ", 5) == 0;
-		snprintf(o->reason, sizeof(o->reason), "%.350s: %.100s", message,
-			 no_user ? "not in the sandbox's /etc/passwd" : strerror((int)code));
-	} else {
-		o->status = spawn_error_status(code);
-		o->kind = o->status == STATUS_FAILED ? OUTCOME_FAILED : OUTCOME_NOT_RUN;
-		bool looked_up = code == ENOENT && !strchr(command, '/');
-		snprintf(o->reason, sizeof(o->reason), "%.350s: %.100s", command,
-			 looked_up ? "command not found" : strerror((int)code));
-	}
+	bool no_user = about == WIRE_ABOUT_USER && code == ENOENT;
+	if (about == WIRE_ABOUT_PROGRAM)
+		on_program_error(o, code, s->options->command[0]);
+	else
+		snprintf(o->reason, sizeof(o->reason), "%s%.350s: %.100s",
+			 about == WIRE_ABOUT_USER  ? "user " :
+			 about == WIRE_ABOUT_CWD   ? "working directory " :
+						     "",
+			 message, no_user ? "not in the sandbox's /etc/passwd" : strerror(code));
 	make_printable(o->reason);
 	s->died = true;
 }

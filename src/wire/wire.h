@@ -187,10 +187,14 @@ enum wire_entry_type {
 	WIRE_ENTRY_OTHER = 0,
 	WIRE_ENTRY_FILE = 1,
 	WIRE_ENTRY_DIRECTORY = 2,
-	WIRE_ENTRY_SYMLINK = 3, /* only when what it points to is not there */
+	WIRE_ENTRY_SYMLINK = 3, /* reserved: a link has the type of what it points to */
 };
 
 #define WIRE_METADATA_MAX 64
+
+struct wire_pair {
+	const char *key, *value;
+};
 
 /*
  * A file as lstat(2) sees it, except that `type` and `mode` of a symbolic link are those of what it
@@ -207,9 +211,24 @@ struct wire_entry {
 	const char *owner, *group; /* names, or numbers as text */
 	const char *target; /* of a link: fully resolved, or its own path when dangling; else "" */
 	uint32_t metadata_count; /* extended attributes user.e2b.*, prefix taken off */
-	struct {
-		const char *key, *value;
-	} metadata[WIRE_METADATA_MAX];
+	struct wire_pair metadata[WIRE_METADATA_MAX];
+};
+
+/* Body of the FS_ requests: which fields there are, is the message's row in wire/fs.c. */
+struct wire_fs {
+	const char *user, *path;
+	const char *destination; /* FS_MOVE; `path` is the source */
+	uint32_t depth, flags;
+	uint64_t offset, length;
+	uint32_t metadata_count;
+	struct wire_pair metadata[WIRE_METADATA_MAX];
+};
+
+struct wire_fs_event {
+	uint32_t event; /* enum wire_watch_event */
+	const char *name; /* relative to what is watched; "." = that itself */
+	bool has_entry;
+	struct wire_entry entry;
 };
 
 enum wire_watch_flags { WIRE_WATCH_RECURSIVE = 1, WIRE_WATCH_ENTRY = 2 };
@@ -236,6 +255,9 @@ struct wire_stats {
 	uint64_t cpu_user_ns, cpu_system_ns; /* guests */
 	uint64_t kernel_cpu_ns;		     /* the kernel process itself */
 	uint64_t memory_bytes, memory_peak_bytes;
+	uint64_t memory_cache_bytes;		 /* of memory_bytes: can be given back */
+	uint64_t memory_limit_bytes, disk_limit_bytes; /* UINT64_MAX = none */
+	uint64_t cpu_count;
 	uint64_t arena_bytes;
 	uint64_t disk_bytes, disk_inodes;
 	uint64_t disk_refused; /* times that file data did not fit the limit */
@@ -245,7 +267,11 @@ struct wire_stats {
 	char refused[1024];
 };
 
-/* ---- encoding: a buffer with a sticky error ---- */
+/*
+ * ---- encoding: a buffer with a sticky error ----
+ * wire_get_X() decodes one X where `in` stands; it is false, and `in` failed, when that is short or
+ * malformed. A whole body must end there: wire_in_end(). (CONFIG and SPAWN are always whole bodies.)
+ */
 struct wire_out {
 	uint8_t *data;
 	uint32_t length, capacity;
@@ -264,6 +290,11 @@ uint32_t wire_get_u32(struct wire_in *in);
 uint64_t wire_get_u64(struct wire_in *in);
 /* Points into the message; NUL-terminated there: encoders add a NUL that the length excludes. */
 const char *wire_get_str(struct wire_in *in);
+const void *wire_get_bytes(struct wire_in *in, uint32_t size); /* NULL = not that many */
+static inline bool wire_in_end(const struct wire_in *in)
+{
+	return !in->failed && in->offset == in->length;
+}
 
 void wire_put_config(struct wire_out *o, const struct wire_config *c);
 bool wire_get_config(struct wire_in *in, struct wire_config *ret); /* strings point into `in` */
@@ -275,3 +306,10 @@ void wire_put_entry(struct wire_out *o, const struct wire_entry *e);
 bool wire_get_entry(struct wire_in *in, struct wire_entry *ret); /* strings point into `in` */
 void wire_put_process(struct wire_out *o, const struct wire_process *p);
 bool wire_get_process(struct wire_in *in, struct wire_process *ret);
+/* `type`: one of the FS_ requests. */
+void wire_put_fs(struct wire_out *o, uint32_t type, const struct wire_fs *f);
+bool wire_get_fs(struct wire_in *in, uint32_t type, struct wire_fs *ret);
+void wire_put_fs_event(struct wire_out *o, const struct wire_fs_event *e);
+bool wire_get_fs_event(struct wire_in *in, struct wire_fs_event *ret);
+void wire_put_error(struct wire_out *o, int error, uint32_t about, const char *message);
+bool wire_get_error(struct wire_in *in, int *ret_error, uint32_t *ret_about, const char **ret_message);

@@ -85,6 +85,183 @@ TEST(encoder_reports_what_does_not_fit)
 	CHECK(o.failed);
 }
 
+static const struct wire_entry entry = {
+	.type = WIRE_ENTRY_FILE,
+	.mode = 0100644,
+	.target_mode = 0100644,
+	.uid = 1000,
+	.gid = 1001,
+	.size = 1ull << 40,
+	.mtime_ns = -5,
+	.name = "a",
+	.path = "/home/user/a",
+	.owner = "user",
+	.group = "1001",
+	.target = "",
+	.metadata_count = 2,
+	.metadata = { { "k", "v" }, { "", "w" } },
+};
+
+/* Every shorter prefix of what `o` holds is refused by `get`. */
+static void check_prefixes(const struct wire_out *o, bool (*get)(struct wire_in *in))
+{
+	for (uint32_t length = 0; length < o->length; length++) {
+		struct wire_in in = { o->data, length, 0, false };
+		CHECK(!get(&in));
+		CHECK(!wire_in_end(&in));
+	}
+	struct wire_in whole = { o->data, o->length, 0, false };
+	CHECK(get(&whole));
+	CHECK(wire_in_end(&whole));
+}
+
+static bool get_entry(struct wire_in *in)
+{
+	static struct wire_entry got;
+	return wire_get_entry(in, &got);
+}
+
+TEST(entry_comes_back)
+{
+	static struct wire_entry got;
+	struct wire_out o = { buffer, 0, sizeof(buffer), false };
+	wire_put_entry(&o, &entry);
+	struct wire_in in = { buffer, o.length, 0, false };
+	CHECK(wire_get_entry(&in, &got) && wire_in_end(&in));
+	CHECK_EQ(got.mtime_ns, -5);
+	CHECK_EQ(got.size, 1ull << 40);
+	CHECK_STR(got.path, "/home/user/a");
+	CHECK_STR(got.group, "1001");
+	CHECK_EQ(got.metadata_count, 2);
+	CHECK_STR(got.metadata[1].value, "w");
+	check_prefixes(&o, get_entry);
+}
+
+TEST(metadata_is_bounded)
+{
+	static struct wire_fs got;
+	struct wire_out o = { buffer, 0, sizeof(buffer), false };
+	wire_put_str(&o, "");
+	wire_put_str(&o, "a");
+	wire_put_u32(&o, WIRE_METADATA_MAX + 1);
+	for (int i = 0; i < 2 * (WIRE_METADATA_MAX + 1); i++)
+		wire_put_str(&o, "x");
+	struct wire_in in = { buffer, o.length, 0, false };
+	CHECK(!wire_get_fs(&in, WIRE_FS_WRITE, &got));
+}
+
+static uint32_t fs_type;
+
+static bool get_fs(struct wire_in *in)
+{
+	static struct wire_fs got;
+	return wire_get_fs(in, fs_type, &got);
+}
+
+TEST(file_requests_come_back)
+{
+	static const uint32_t types[] = { WIRE_FS_STAT, WIRE_FS_LIST,  WIRE_FS_MAKE_DIR,
+					  WIRE_FS_MOVE, WIRE_FS_REMOVE, WIRE_FS_READ,
+					  WIRE_FS_WRITE, WIRE_FS_WATCH };
+	static const struct wire_fs f = { .user = "u", .path = "p", .destination = "d", .depth = 2,
+					  .flags = 3, .offset = 4, .length = UINT64_MAX,
+					  .metadata_count = 1, .metadata = { { "k", "v" } } };
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		static struct wire_fs got;
+		struct wire_out o = { buffer, 0, sizeof(buffer), false };
+		fs_type = types[i];
+		wire_put_fs(&o, fs_type, &f);
+		CHECK(!o.failed);
+		check_prefixes(&o, get_fs);
+		struct wire_in in = { buffer, o.length, 0, false };
+		CHECK(wire_get_fs(&in, fs_type, &got));
+		CHECK_STR(got.user, "u");
+		CHECK_STR(got.path, "p");
+		CHECK_STR(got.destination, fs_type == WIRE_FS_MOVE ? "d" : "");
+		CHECK_EQ(got.length, fs_type == WIRE_FS_READ ? UINT64_MAX : 0);
+		CHECK_EQ(got.metadata_count, fs_type == WIRE_FS_WRITE);
+	}
+	struct wire_out o = { buffer, 0, sizeof(buffer), false };
+	wire_put_fs(&o, WIRE_STATS, &f);
+	CHECK(o.failed);
+	struct wire_in in = { buffer, 4, 0, false };
+	CHECK(!wire_get_fs(&in, 4711, &(struct wire_fs){ 0 }));
+}
+
+static bool get_event(struct wire_in *in)
+{
+	static struct wire_fs_event got;
+	return wire_get_fs_event(in, &got);
+}
+
+TEST(events_come_back_with_and_without_entry)
+{
+	static struct wire_fs_event e = { .event = WIRE_EVENT_CHMOD, .name = "a/b" };
+	for (int i = 0; i < 2; i++) {
+		struct wire_out o = { buffer, 0, sizeof(buffer), false };
+		e.has_entry = i;
+		e.entry = entry;
+		wire_put_fs_event(&o, &e);
+		check_prefixes(&o, get_event);
+	}
+	struct wire_out o = { buffer, 0, sizeof(buffer), false };
+	e.event = WIRE_EVENT_CHMOD + 1;
+	wire_put_fs_event(&o, &e);
+	struct wire_in in = { buffer, o.length, 0, false };
+	CHECK(!get_event(&in));
+}
+
+static bool get_process(struct wire_in *in)
+{
+	struct wire_process got;
+	return wire_get_process(in, &got);
+}
+
+TEST(processes_and_errors_come_back)
+{
+	const struct wire_process p = { .pid = 7, .cpu_ns = 8, .state = "S", .command = "a b" };
+	struct wire_process got;
+	struct wire_out o = { buffer, 0, sizeof(buffer), false };
+	wire_put_process(&o, &p);
+	check_prefixes(&o, get_process);
+	struct wire_in in = { buffer, o.length, 0, false };
+	CHECK(wire_get_process(&in, &got));
+	CHECK_EQ(got.cpu_ns, 8);
+	CHECK_STR(got.command, "a b");
+
+	const char *message;
+	uint32_t about;
+	int error;
+	o.length = 0;
+	wire_put_error(&o, 2, WIRE_ABOUT_CWD, "x");
+	in = (struct wire_in){ buffer, o.length, 0, false };
+	CHECK(wire_get_error(&in, &error, &about, &message) && wire_in_end(&in));
+	CHECK_EQ(error, 2);
+	CHECK_EQ(about, WIRE_ABOUT_CWD);
+	CHECK_STR(message, "x");
+}
+
+/* The fuzz target (wire_fuzz.c) on what a fuzzer would start from: garbage, and garbled bodies. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+TEST(decoders_survive_anything)
+{
+	static uint8_t bytes[2048];
+	struct wire_fs_event e = { .event = 1, .name = "n", .has_entry = true, .entry = entry };
+	uint32_t seed = 1;
+	for (int round = 0; round < 20000; round++) {
+		struct wire_out o = { bytes + 1, 0, sizeof(bytes) - 1, false };
+		bytes[0] = (uint8_t)round;
+		wire_put_fs_event(&o, &e);
+		uint32_t size = o.length + 1, changes = round % 5;
+		for (uint32_t i = 0; i < changes; i++) {
+			seed = seed * 1664525 + 1013904223;
+			bytes[1 + (seed >> 8) % (size - 1)] = (uint8_t)(seed >> 24);
+		}
+		LLVMFuzzerTestOneInput(bytes, round % 7 ? size : seed % size);
+	}
+}
+
 static struct channel a, b;
 
 static void open_pair(void)

@@ -8,10 +8,12 @@
 #include "kernel/control/control.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 #include "base/util.h"
+#include "kernel/control/op.h"
 #include "kernel/control/spawn.h"
 #include "kernel/control/stats.h"
 #include "kernel/core/sandbox.h"
@@ -20,6 +22,9 @@
 #include "kernel/host/poll.h"
 #include "wire/channel.h"
 #include "wire/wire.h"
+
+/* Unsent bytes above which long answers wait; far below what the channel's queue holds. */
+#define CONGESTED (1u << 20)
 
 static struct channel channel;
 
@@ -67,14 +72,25 @@ void control_send(uint32_t type, uint32_t request, const void *body, uint32_t le
 		want_writable(true);
 }
 
-void control_error(uint32_t request, int error, const char *text)
+void control_error(uint32_t request, int error, uint32_t about, const char *text)
 {
 	uint8_t bytes[512];
+	char message[256];
 	struct wire_out o = { bytes, 0, sizeof(bytes), false };
 
-	wire_put_u32(&o, (uint32_t)error);
-	wire_put_str(&o, text);
+	snprintf(message, sizeof(message), "%s", text);
+	wire_put_error(&o, error, about, message);
 	control_send(WIRE_ERROR, request, bytes, o.length);
+}
+
+void control_done(uint32_t request)
+{
+	control_send(WIRE_DONE, request, NULL, 0);
+}
+
+bool control_congested(void)
+{
+	return channel.out_length > CONGESTED;
 }
 
 static void send_died(uint32_t how, const char *reason)
@@ -114,6 +130,8 @@ void control_fail(int error, const char *what)
 
 /* ---- in ---- */
 
+/* Handlers own the descriptors. False: the body is malformed. */
+
 static bool handle_spawn(const struct message *m, struct wire_in *in)
 {
 	struct wire_spawn s;
@@ -124,69 +142,102 @@ static bool handle_spawn(const struct message *m, struct wire_in *in)
 	return true;
 }
 
-static bool handle_shutdown(struct wire_in *in)
+static bool handle_input(const struct message *m, struct wire_in *in)
+{
+	(void)in;
+	spawn_input(m->header.request, m->body, m->header.length);
+	return true;
+}
+
+static bool handle_output_ack(const struct message *m, struct wire_in *in)
+{
+	uint32_t bytes = wire_get_u32(in);
+
+	if (!wire_in_end(in))
+		return false;
+	spawn_output_ack(m->header.request, bytes);
+	return true;
+}
+
+static bool handle_resize(const struct message *m, struct wire_in *in)
+{
+	uint32_t rows = wire_get_u32(in), cols = wire_get_u32(in);
+
+	if (!wire_in_end(in))
+		return false;
+	spawn_resize(m->header.request, rows, cols);
+	return true;
+}
+
+static bool handle_signal(const struct message *m, struct wire_in *in)
+{
+	uint32_t sig = wire_get_u32(in), whole_group = wire_get_u32(in);
+
+	if (!wire_in_end(in))
+		return false;
+	spawn_signal(m->header.request, (int)sig, whole_group != 0);
+	return true;
+}
+
+static bool handle_shutdown(const struct message *m, struct wire_in *in)
 {
 	const char *reason = wire_get_str(in);
 
-	if (in->failed)
+	(void)m;
+	if (!wire_in_end(in))
 		return false;
 	sandbox_end(SANDBOX_SHUTDOWN, reason);
 	return true;
 }
 
-static void send_stats(uint32_t request)
+static bool handle_stats(const struct message *m, struct wire_in *in)
 {
 	static uint8_t bytes[sizeof(struct wire_stats)];
 	struct wire_out o = { bytes, 0, sizeof(bytes), false };
 	struct wire_stats stats;
 
+	(void)in;
 	stats_collect(&stats);
 	wire_put_stats(&o, &stats);
-	control_send(WIRE_STATS_REPLY, request, bytes, o.length);
-}
-
-static bool handle_numbers(const struct message *m, struct wire_in *in)
-{
-	uint32_t request = m->header.request;
-	uint32_t a = wire_get_u32(in);
-	uint32_t b = m->header.type == WIRE_OUTPUT_ACK ? 0 : wire_get_u32(in);
-
-	if (in->failed || in->offset != in->length)
-		return false;
-	if (m->header.type == WIRE_OUTPUT_ACK)
-		spawn_output_ack(request, a);
-	else if (m->header.type == WIRE_RESIZE)
-		spawn_resize(request, a, b);
-	else
-		spawn_signal(request, (int)a, b != 0);
+	control_send(WIRE_STATS_REPLY, m->header.request, bytes, o.length);
 	return true;
 }
 
-/* False: not what this state of the protocol allows. */
+static bool handle_cancel(const struct message *m, struct wire_in *in)
+{
+	if (!wire_in_end(in))
+		return false;
+	op_cancel(m->header.request);
+	return true;
+}
+
+/* Every message that may come: who serves it, and how many descriptors it may bring. */
+static const struct control_row {
+	bool (*handle)(const struct message *m, struct wire_in *in);
+	uint8_t fds_max;
+} rows[] = {
+	[WIRE_SPAWN] = { handle_spawn, 3 },
+	[WIRE_INPUT] = { handle_input, 0 },
+	[WIRE_OUTPUT_ACK] = { handle_output_ack, 0 },
+	[WIRE_RESIZE] = { handle_resize, 0 },
+	[WIRE_SIGNAL] = { handle_signal, 0 },
+	[WIRE_SHUTDOWN] = { handle_shutdown, 0 },
+	[WIRE_STATS] = { handle_stats, 0 },
+	[WIRE_CANCEL] = { handle_cancel, 0 },
+};
+
+/* False: not what this state of the protocol allows. The descriptors are used up in any case. */
 static bool handle(const struct message *m)
 {
 	struct wire_in in = { .data = m->body, .length = m->header.length };
+	const struct control_row *row =
+		m->header.type < ARRAY_SIZE(rows) ? &rows[m->header.type] : NULL;
 
-	if (m->fd_count && m->header.type != WIRE_SPAWN)
-		return false;
-	switch (m->header.type) {
-	case WIRE_SPAWN:
-		return handle_spawn(m, &in);
-	case WIRE_INPUT:
-		spawn_input(m->header.request, m->body, m->header.length);
+	if (row && row->handle && m->fd_count <= row->fds_max && row->handle(m, &in))
 		return true;
-	case WIRE_OUTPUT_ACK:
-	case WIRE_RESIZE:
-	case WIRE_SIGNAL:
-		return handle_numbers(m, &in);
-	case WIRE_SHUTDOWN:
-		return handle_shutdown(&in);
-	case WIRE_STATS:
-		send_stats(m->header.request);
-		return true;
-	default:
-		return false;
-	}
+	for (uint32_t i = 0; i < m->fd_count; i++)
+		host_close(m->fds[i]);
+	return false;
 }
 
 void control_event(uint32_t events)
@@ -198,12 +249,12 @@ void control_event(uint32_t events)
 		r = channel_flush(&channel);
 		if (r != 0)
 			want_writable(false);
+		if (!control_congested())
+			op_channel_drained();
 	}
 	while ((r = channel_receive(&channel, false, &m)) > 0) {
 		if (handle(&m))
 			continue;
-		for (uint32_t i = 0; i < m.fd_count; i++)
-			host_close(m.fds[i]);
 		sandbox_end(SANDBOX_FAULT, "malformed message on the control channel");
 		return;
 	}

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct wire_config;
@@ -17,7 +18,11 @@ int control_start(void);
 void control_event(uint32_t events);
 
 void control_send(uint32_t type, uint32_t request, const void *body, uint32_t length);
-void control_error(uint32_t request, int error, const char *text);
+/* ERROR: `error` > 0, about: enum wire_about. */
+void control_error(uint32_t request, int error, uint32_t about, const char *text);
+void control_done(uint32_t request);
+/* The peer reads slower than we write: whoever has much to say waits (control/op.h). */
+bool control_congested(void);
 /* A fault at start: told to the parent as DIED, the process then exits. */
 _Noreturn void control_fail(int error, const char *what);
 /* DIED with statistics; waits until it is sent. */

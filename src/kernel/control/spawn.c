@@ -12,7 +12,6 @@
 #include "kernel/control/spawn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,40 +19,20 @@
 #include "base/util.h"
 #include "kernel/abi/stub.h"
 #include "kernel/control/control.h"
+#include "kernel/control/spawn_internal.h"
 #include "kernel/control/terminal.h"
-#include "kernel/control/users.h"
 #include "kernel/core/arena.h"
 #include "kernel/core/sandbox.h"
 #include "kernel/core/user.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/passed/passed.h"
-#include "kernel/fs/vfs.h"
 #include "kernel/host/channel_host.h"
 #include "kernel/host/host_ref.h"
+#include "kernel/task/birth.h"
 #include "kernel/task/life.h"
 #include "wire/wire.h"
 
 #define SPAWNS_MAX 4096
-
-enum spawn_state { SPAWN_QUEUED, SPAWN_ORDERED, SPAWN_FETCHED, SPAWN_RUNNING };
-
-/* What a failure is about. */
-enum spawn_step { STEP_PROGRAM, STEP_USER, STEP_CWD };
-
-struct spawn {
-	struct list link;
-	uint32_t request;
-	uint8_t state;
-	uint8_t step; /* what is being done: enum spawn_step */
-	bool main;
-	bool failed;
-	int guest_pid;
-	struct file *files[3];
-	struct terminal *terminal;
-	uint32_t argc, envc, args_size;
-	char *args;
-	char *path, *user, *cwd;
-};
 
 struct spawn_state_root {
 	struct list spawns;
@@ -98,7 +77,12 @@ static void spawn_free(struct spawn *s)
 	kfree(s);
 }
 
-static struct spawn *find(uint32_t request)
+const char *spawn_default_user(void)
+{
+	return state->default_user;
+}
+
+struct spawn *spawn_find(uint32_t request)
 {
 	struct spawn *s;
 
@@ -147,6 +131,8 @@ static struct spawn *spawn_new(uint32_t request, const struct wire_spawn *w)
 	list_init(&s->link);
 	s->request = request;
 	s->main = w->flags & WIRE_SPAWN_MAIN;
+	s->login = w->flags & WIRE_SPAWN_LOGIN;
+	s->step = WIRE_ABOUT_PROGRAM;
 	s->argc = w->argc;
 	s->envc = w->envc;
 	s->args_size = w->args_size;
@@ -168,7 +154,7 @@ void spawn_request(uint32_t request, const struct wire_spawn *w, const int *fds,
 	for (uint32_t i = s ? 3 : 0; i < fd_count; i++)
 		host_close(fds[i]);
 	if (r < 0) {
-		control_error(request, -r, "start the program");
+		control_error(request, -r, WIRE_ABOUT_REQUEST, "start the program");
 		spawn_free(s);
 		return;
 	}
@@ -183,14 +169,6 @@ void sandbox_reap(void)
 {
 	state->reap = true;
 	waitq_wake(&state->orders, 0);
-}
-
-/* Room for the vectors and all strings. */
-static uint64_t blob_size(const struct spawn *s)
-{
-	uint64_t size = sizeof(struct stub_program) + 8ull * (s->argc + s->envc + 2) +
-			s->args_size + PATH_MAX_BYTES;
-	return ALIGN_UP(size, (uint64_t)PAGE_SIZE);
 }
 
 long spawn_wait_order(struct call *c)
@@ -210,7 +188,7 @@ long spawn_wait_order(struct call *c)
 		state->reap = false;
 	} else {
 		order.order = STUB_ORDER_SPAWN;
-		order.size = blob_size(next);
+		order.size = spawn_blob_size(next);
 		order.id = next->request;
 		next->state = SPAWN_ORDERED;
 	}
@@ -238,24 +216,17 @@ void spawn_reaped(int guest_pid, int status)
 		sandbox_end(SANDBOX_ENDED, "");
 }
 
-/* About the program: the path alone. About something else: a sentence, "user joe". */
 static void report_failure(const struct spawn *s, int error)
 {
-	char message[300];
-
-	if (s->step == STEP_PROGRAM) {
-		control_error(s->request, error, s->path);
-		return;
-	}
-	snprintf(message, sizeof(message), "%s %.200s",
-		 s->step == STEP_USER ? "user" : "working directory",
-		 s->step == STEP_USER ? s->user : s->cwd);
-	control_error(s->request, error, message);
+	const char *subject = s->step == WIRE_ABOUT_USER ? s->user :
+			      s->step == WIRE_ABOUT_CWD	 ? s->cwd :
+							   s->path;
+	control_error(s->request, error, s->step, subject);
 }
 
 void spawn_failed(uint32_t request, int error)
 {
-	struct spawn *s = find(request);
+	struct spawn *s = spawn_find(request);
 
 	if (!s || s->state == SPAWN_RUNNING || s->failed)
 		return;
@@ -284,191 +255,42 @@ void spawn_running(struct process *p)
 	}
 }
 
-/* ---- the child ---- */
-
-static int set_files(struct task *t, struct spawn *s)
-{
-	struct fdtable *table = fdtable_new();
-
-	if (!table)
-		return -ENOMEM;
-	fdtable_put(t->files, NULL);
-	t->files = table;
-	for (int i = 0; i < 3; i++) {
-		struct file *f = s->terminal ? tty_slave_file(terminal_tty(s->terminal))
-					     : s->files[i];
-		if (!f)
-			return -ENFILE;
-		s->files[i] = NULL;
-		int r = fd_install_at(t, f, i, false);
-		if (r < 0) {
-			file_put(f);
-			return r;
-		}
-	}
-	if (s->terminal)
-		tty_acquire(terminal_tty(s->terminal), t->proc);
-	return 0;
-}
-
-/* User, root of paths, working directory. */
-static int set_identity(struct task *t, struct spawn *s)
-{
-	struct user u;
-	struct path cwd;
-
-	s->step = STEP_USER;
-	int r = user_resolve(t, s->user, state->default_user, &u);
-	if (r < 0)
-		return r;
-	struct cred *c = user_cred(t, &u);
-	struct fs_context *fs = fs_context_copy(t->fs);
-	if (!c || !fs) {
-		cred_put(c);
-		if (fs)
-			fs_context_put(fs);
-		return -ENOMEM;
-	}
-	cred_put(t->cred);
-	t->cred = c;
-	fs_context_put(t->fs);
-	t->fs = fs;
-	s->step = STEP_CWD;
-	r = path_lookup(t, AT_FDCWD, *s->cwd ? s->cwd : u.home, LOOKUP_FOLLOW | LOOKUP_DIRECTORY,
-			&cwd);
-	if (r < 0 && !*s->cwd)
-		r = path_lookup(t, AT_FDCWD, "/", LOOKUP_DIRECTORY, &cwd);
-	if (r < 0)
-		return r;
-	path_put(&fs->cwd);
-	fs->cwd = cwd;
-	s->step = STEP_PROGRAM;
-	return 0;
-}
-
-static const char *environment(const struct spawn *s, const char *name)
-{
-	const char *at = s->args;
-	size_t length = strlen(name);
-
-	for (uint32_t i = 0; i < s->argc + s->envc; i++) {
-		if (i >= s->argc && !strncmp(at, name, length) && at[length] == '=')
-			return at + length + 1;
-		at += strlen(at) + 1;
-	}
-	return NULL;
-}
-
-static int is_program(struct task *t, const char *name)
-{
-	struct path p;
-	int r = path_lookup(t, AT_FDCWD, name, LOOKUP_FOLLOW, &p);
-
-	if (r < 0)
-		return r;
-	r = S_ISREG(p.dentry->inode->mode) ? path_permission(t, p, 1 /* X_OK */) : -EACCES;
-	path_put(&p);
-	return r;
-}
-
-/* As execvp(3) finds programs. The result goes to dst. */
-static int find_program(struct task *t, const struct spawn *s, char *dst, size_t capacity)
-{
-	const char *path = environment(s, "PATH"), *end;
-	int result = -ENOENT;
-
-	if (strchr(s->path, '/')) {
-		snprintf(dst, capacity, "%s", s->path);
-		return 0;
-	}
-	for (path = path ? path : "/bin:/usr/bin"; *s->path; path = end + 1) {
-		end = strchrnul(path, ':');
-		int n = snprintf(dst, capacity, "%.*s%s%s", (int)(end - path), path,
-				 end > path ? "/" : "./", s->path);
-		if (n > 0 && (size_t)n < capacity) {
-			int r = is_program(t, dst);
-			if (r == 0)
-				return 0;
-			if (r == -EACCES)
-				result = r;
-		}
-		if (!*end)
-			break;
-	}
-	return result;
-}
-
-/* struct stub_program, argv and envp vectors, strings, program path: one block. */
-static int write_blob(struct call *c, const struct spawn *s, const char *program)
-{
-	uint64_t base = c->args[1];
-	uint64_t argv = base + sizeof(struct stub_program);
-	uint64_t envp = argv + 8ull * (s->argc + 1);
-	uint64_t strings = envp + 8ull * (s->envc + 1);
-	uint64_t head = strings - base;
-	struct stub_program *blob = kmalloc(head);
-	int r;
-
-	if (!blob)
-		return -ENOMEM;
-	blob->argv = argv;
-	blob->envp = envp;
-	blob->path = strings + s->args_size;
-	uint64_t *slot = (uint64_t *)(void *)(blob + 1), at = strings;
-	const char *string = s->args;
-	for (uint32_t i = 0; i < s->argc + s->envc; i++) {
-		if (i == s->argc)
-			slot++;
-		*slot++ = at;
-		at += strlen(string) + 1;
-		string += strlen(string) + 1;
-	}
-	r = user_write(c->task, uaddr(base), blob, head);
-	if (r == 0)
-		r = user_write(c->task, uaddr(strings), s->args, s->args_size);
-	if (r == 0)
-		r = user_write(c->task, uaddr(strings + s->args_size), program, strlen(program) + 1);
-	kfree(blob);
-	return r;
-}
-
-long spawn_fetch(struct call *c)
-{
-	struct spawn *s = find((uint32_t)c->args[3]);
-	char program[PATH_MAX_BYTES];
-	int r;
-
-	if (!s || s->state != SPAWN_ORDERED || c->args[2] < blob_size(s))
-		return -ESRCH;
-	s->state = SPAWN_FETCHED;
-	s->guest_pid = c->task->proc->pid;
-	c->task->proc->spawn_id = s->request;
-	r = set_files(c->task, s);
-	if (r == 0)
-		r = set_identity(c->task, s);
-	if (r == 0)
-		r = find_program(c->task, s, program, sizeof(program));
-	return r < 0 ? r : write_blob(c, s, program);
-}
-
 /* ---- messages about a process ---- */
+
+/*
+ * What a terminal sends goes to the foreground, which is the program's own group. Everything else
+ * is for all that it started: jobs of a shell have groups of their own in the same session.
+ */
+static bool signal_reaches(const struct process *target, const struct process *p, int sig)
+{
+	bool from_terminal = sig == SIGINT || sig == SIGQUIT || sig == SIGTSTP;
+
+	if (target->pid == 1 || target->exited)
+		return false;
+	return target->pgid == p->pgid || (!from_terminal && target->sid == p->sid);
+}
 
 void spawn_signal(uint32_t request, int sig, bool whole_group)
 {
-	struct spawn *s = find(request);
-	struct process *p = s && s->guest_pid ? process_find(s->guest_pid) : NULL;
+	struct spawn *s = spawn_find(request);
+	struct process *p = s && s->guest_pid ? process_find(s->guest_pid) : NULL, *target, *next;
 
 	if (!p || sig < 1 || sig > 64)
 		return;
-	if (whole_group)
-		signal_pgrp(p->pgid, sig);
-	else
+	if (!whole_group) {
 		signal_process(p, sig);
+		return;
+	}
+	birth_find_all();
+	list_for_each_safe(target, next, process_list(), all_link) {
+		if (signal_reaches(target, p, sig))
+			signal_process(target, sig);
+	}
 }
 
 void spawn_input(uint32_t request, const void *bytes, uint32_t size)
 {
-	struct spawn *s = find(request);
+	struct spawn *s = spawn_find(request);
 
 	if (s && s->terminal)
 		terminal_input(s->terminal, bytes, size);
@@ -476,7 +298,7 @@ void spawn_input(uint32_t request, const void *bytes, uint32_t size)
 
 void spawn_output_ack(uint32_t request, uint32_t bytes)
 {
-	struct spawn *s = find(request);
+	struct spawn *s = spawn_find(request);
 
 	if (s && s->terminal)
 		terminal_ack(s->terminal, bytes);
@@ -484,7 +306,7 @@ void spawn_output_ack(uint32_t request, uint32_t bytes)
 
 void spawn_resize(uint32_t request, uint32_t rows, uint32_t cols)
 {
-	struct spawn *s = find(request);
+	struct spawn *s = spawn_find(request);
 
 	if (s && s->terminal)
 		tty_control_resize(terminal_tty(s->terminal), (uint16_t)rows, (uint16_t)cols);

@@ -9,6 +9,7 @@
 #include "kernel/host/channel_host.h"
 #include "kernel/task/life.h"
 #include "kernel/task/usage.h"
+#include "kernel/task/uts.h"
 #include "wire/wire.h"
 
 static uint64_t start_ns;
@@ -21,8 +22,10 @@ void stats_set_start(uint64_t ns)
 void stats_collect(struct wire_stats *s)
 {
 	struct cpu_times times;
+	struct memory_info memory;
 
 	memset(s, 0, sizeof(*s));
+	memory_info(&memory);
 	cpu_times(&times);
 	s->cpu_user_ns = times.user * (NSEC_PER_SEC / 100);
 	s->cpu_system_ns = times.system * (NSEC_PER_SEC / 100);
@@ -30,7 +33,11 @@ void stats_collect(struct wire_stats *s)
 	s->calls_refused = dispatch_calls_refused();
 	s->kernel_cpu_ns = host_cpu_ns();
 	s->arena_bytes = arena_used();
-	s->memory_bytes = limit_used(LIMIT_MEMORY);
+	s->memory_bytes = memory.used;
+	s->memory_cache_bytes = memory.cached;
+	s->memory_limit_bytes = limit_value(LIMIT_MEMORY);
+	s->disk_limit_bytes = limit_value(LIMIT_DISK_BYTES);
+	s->cpu_count = cpu_count();
 	s->memory_peak_bytes = limit_peak(LIMIT_MEMORY);
 	s->disk_bytes = limit_used(LIMIT_DISK_BYTES);
 	s->disk_refused = limit_refused(LIMIT_DISK_BYTES);

@@ -136,3 +136,78 @@ struct cred *user_cred(struct task *t, const struct user *u)
 	}
 	return c;
 }
+
+void user_name(uint32_t uid, char *dst, size_t capacity)
+{
+	struct user u;
+
+	if (find_passwd(NULL, NULL, uid, &u) == 0)
+		snprintf(dst, capacity, "%s", u.name);
+	else
+		snprintf(dst, capacity, "%u", uid);
+}
+
+void group_name(uint32_t gid, char *dst, size_t capacity)
+{
+	char *text = read_text(NULL, "/etc/group"), *save = NULL;
+
+	snprintf(dst, capacity, "%u", gid);
+	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *f[4];
+		uint32_t number;
+		if (split(line, f, 4) < 3 || !parse_number(f[2], &number) || number != gid)
+			continue;
+		snprintf(dst, capacity, "%s", f[0]);
+		return;
+	}
+}
+
+/* ---- paths ---- */
+
+/* One component behind what is there; ".." takes one away. */
+static bool add_component(char *dst, size_t capacity, size_t *length, const char *name, size_t size)
+{
+	if (size == 0 || (size == 1 && name[0] == '.'))
+		return true;
+	if (size == 2 && name[0] == '.' && name[1] == '.') {
+		while (*length > 0 && dst[--*length] != '/')
+			;
+		return true;
+	}
+	if (*length + size + 2 > capacity)
+		return false;
+	dst[(*length)++] = '/';
+	memcpy(dst + *length, name, size);
+	*length += size;
+	return true;
+}
+
+static bool add_components(char *dst, size_t capacity, size_t *length, const char *path)
+{
+	while (*path) {
+		size_t size = strcspn(path, "/");
+		if (!add_component(dst, capacity, length, path, size))
+			return false;
+		path += size + (path[size] == '/');
+	}
+	return true;
+}
+
+int home_path(const char *home, const char *path, char *dst, size_t capacity)
+{
+	size_t length = 0;
+
+	if (capacity < 2)
+		return -ENAMETOOLONG;
+	if (path[0] == '~' && path[1] && path[1] != '/')
+		return -EINVAL;
+	if (path[0] != '/' && !add_components(dst, capacity, &length, home))
+		return -ENAMETOOLONG;
+	if (!add_components(dst, capacity, &length, path[0] == '~' ? path + 1 : path))
+		return -ENAMETOOLONG;
+	if (length == 0)
+		dst[length++] = '/';
+	dst[length] = '\0';
+	return 0;
+}

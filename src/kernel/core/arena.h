@@ -64,6 +64,7 @@ enum arena_root {
 	ROOT_FAMILY,
 	ROOT_METER,
 	ROOT_ORPHANS,
+	ROOT_OPS,
 	ROOT_MAX,
 };
 void *arena_root(enum arena_root id, size_t size);

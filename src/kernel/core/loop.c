@@ -1,7 +1,8 @@
 /*
  * One turn: run what was woken, fire what is due, wait for the host, then serve what came, deaths
  * of processes before system calls. That order is a promise: when a parent's call arrives after it
- * has waited for its child, the child's descriptors are closed already.
+ * has waited for its child, the child's descriptors are closed already. Last a slice of what the
+ * control channel asked for (control/op.h).
  */
 #include "kernel/core/loop.h"
 
@@ -9,6 +10,7 @@
 
 #include "base/util.h"
 #include "kernel/control/control.h"
+#include "kernel/control/op.h"
 #include "kernel/core/clock.h"
 #include "kernel/core/dispatch.h"
 #include "kernel/core/sandbox.h"
@@ -20,6 +22,7 @@
 #include "kernel/task/life.h"
 
 #define EVENTS_MAX 64
+#define CALLS_PER_SLICE 4
 #define SETTLE_NS (2 * NSEC_PER_MSEC)
 
 /* Everything but system calls. True if the listener has one. */
@@ -56,6 +59,7 @@ int loop_run(void)
 {
 	struct poll_event events[EVENTS_MAX];
 	struct notification n;
+	unsigned calls = 0;
 
 	while (sandbox_state() == SANDBOX_RUNNING) {
 		dispatch_woken();
@@ -65,12 +69,21 @@ int loop_run(void)
 			break;
 		if (tracee_settle())
 			wait_ns = MIN(wait_ns, SETTLE_NS);
+		if (op_runnable())
+			wait_ns = 0;
 		int count = host_poll_wait(events, EVENTS_MAX, wait_ns);
 		if (count < 0)
 			return count;
 		clock_tick();
-		if (serve_others(events, count) && host_notify_receive(&n) > 0)
+		bool called = serve_others(events, count) && host_notify_receive(&n) > 0;
+		if (called)
 			dispatch(&n);
+		/* Busy guests get several calls for each slice of an operation. */
+		calls = called ? calls + 1 : CALLS_PER_SLICE;
+		if (calls >= CALLS_PER_SLICE) {
+			calls = 0;
+			op_run();
+		}
 	}
 	return 0;
 }

@@ -17,6 +17,7 @@
  */
 #include "kernel/core/wait.h"
 
+#include "kernel/control/op.h"
 #include "kernel/control/terminal.h"
 #include "kernel/core/call.h"
 #include "kernel/fs/epoll/epoll.h"
@@ -32,6 +33,7 @@ static const waiter_fn waiter_table[WAITER_KIND_MAX] = {
 	[WAITER_CALL] = call_waiter_wake,
 	[WAITER_EPOLL] = epoll_item_wake,
 	[WAITER_CONTROL] = control_waiter_wake,
+	[WAITER_OP] = op_waiter_wake,
 };
 
 void waitq_init(struct waitq *wq)

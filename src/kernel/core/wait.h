@@ -20,7 +20,8 @@ struct waitq {
 enum waiter_kind {
 	WAITER_CALL,	/* owner: struct call, retried */
 	WAITER_EPOLL,	/* owner: struct epoll_item, marked ready */
-	WAITER_CONTROL, /* owner: something in control/, pumped */
+	WAITER_CONTROL, /* owner: a terminal of control/, pumped */
+	WAITER_OP,	/* owner: struct op of control/, put on its run queue */
 	WAITER_KIND_MAX,
 };
 

@@ -1,0 +1,158 @@
+#include "kernel/control/op.h"
+
+#include <errno.h>
+
+#include "kernel/control/op_kinds.h"
+#include "kernel/core/arena.h"
+
+struct op_state {
+	struct list all, runnable, congested;
+	uint32_t counts[OP_KIND_MAX];
+};
+
+/* How many there may be at a time, and what they do. */
+static const struct op_row {
+	uint32_t max;
+	enum op_result (*step)(struct op *op);
+	void (*release)(struct op *op); /* what the record owns */
+} kinds[OP_KIND_MAX] = {
+};
+
+static struct op_state *get(void)
+{
+	static struct op_state *state;
+
+	if (state)
+		return state;
+	state = arena_root(ROOT_OPS, sizeof(*state));
+	if (state && !state->all.next) {
+		list_init(&state->all);
+		list_init(&state->runnable);
+		list_init(&state->congested);
+	}
+	return state;
+}
+
+static struct op *find(uint32_t request)
+{
+	struct op *op;
+
+	list_for_each(op, &get()->all, link) {
+		if (op->request == request)
+			return op;
+	}
+	return NULL;
+}
+
+int op_new(enum op_kind kind, uint32_t request, size_t size, void *ret)
+{
+	struct op_state *s = get();
+
+	if (!s)
+		return -ENOMEM;
+	if (s->counts[kind] >= kinds[kind].max)
+		return -EAGAIN;
+	if (find(request))
+		return -EEXIST;
+	struct op *op = kmalloc(size);
+	if (!op)
+		return -ENOMEM;
+	op->request = request;
+	op->kind = (uint8_t)kind;
+	list_init(&op->run_link);
+	list_add_tail(&s->all, &op->link);
+	s->counts[kind]++;
+	*(struct op **)ret = op;
+	return 0;
+}
+
+void op_start(struct op *op)
+{
+	op_wake(op);
+}
+
+void op_free(struct op *op)
+{
+	if (!op)
+		return;
+	kinds[op->kind].release(op);
+	list_del(&op->link);
+	list_del(&op->run_link);
+	get()->counts[op->kind]--;
+	kfree(op);
+}
+
+void op_wake(struct op *op)
+{
+	list_del(&op->run_link);
+	list_add_tail(&get()->runnable, &op->run_link);
+}
+
+void op_wait_on(struct op *op, struct waiter *w, struct waitq *wq)
+{
+	w->kind = WAITER_OP;
+	w->owner = op;
+	waitq_add(wq, w);
+}
+
+bool op_waiter_wake(struct waiter *w, uint32_t events)
+{
+	struct op *op = w->owner;
+
+	(void)events;
+	if (!list_linked(&op->run_link))
+		op_wake(op);
+	return true;
+}
+
+void op_cancel(uint32_t request)
+{
+	if (get())
+		op_free(find(request));
+}
+
+void op_channel_drained(void)
+{
+	if (get())
+		list_splice_tail(&get()->runnable, &get()->congested);
+}
+
+bool op_runnable(void)
+{
+	return get() && !list_empty(&get()->runnable);
+}
+
+void op_run(void)
+{
+	if (!op_runnable())
+		return;
+	struct op *op = list_first(&get()->runnable, struct op, run_link);
+	list_del(&op->run_link);
+	switch (kinds[op->kind].step(op)) {
+	case OP_AGAIN:
+		op_wake(op);
+		break;
+	case OP_CONGESTED:
+		list_del(&op->run_link);
+		list_add_tail(&get()->congested, &op->run_link);
+		break;
+	case OP_END:
+		op_free(op);
+		break;
+	case OP_WAIT:
+		break;
+	}
+}
+
+struct op *op_first(enum op_kind kind)
+{
+	struct op *op;
+
+	if (!get())
+		return NULL;
+	list_for_each(op, &get()->all, link) {
+		if (op->kind == kind)
+			return op;
+	}
+	return NULL;
+}
