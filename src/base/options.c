@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/options_internal.h"
 #include "base/parse.h"
+#include "base/text.h"
 
 static bool takes_value(const struct option_spec *s)
 {
@@ -67,7 +68,7 @@ static int store_number(const struct option_spec *s, void *at, const char *text,
 	return 0;
 }
 
-static int store(const struct option_spec *s, void *base, const char *text, struct error *err)
+int option_store(const struct option_spec *s, void *base, const char *text, struct error *err)
 {
 	void *at = (char *)base + s->offset;
 	switch (s->kind) {
@@ -101,21 +102,36 @@ void options_init(const struct option_spec *specs, size_t count, void *base)
 	for (size_t i = 0; i < count; i++) {
 		struct error err;
 		if (specs[i].initial && specs[i].kind != OPTION_FLAG) {
-			int r = store(&specs[i], base, specs[i].initial, &err);
+			int r = option_store(&specs[i], base, specs[i].initial, &err);
 			assert(r == 0);
 			(void)r;
 		}
 	}
 }
 
+static bool same_name(const char *name, const char *given, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		if (name[i] != (given[i] == '_' ? '-' : given[i]))
+			return false;
+	}
+	return name[length] == '\0';
+}
+
 static const struct option_spec *find_name(const struct option_spec *specs, size_t count,
 					   const char *name, size_t length)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (strlen(specs[i].name) == length && memcmp(specs[i].name, name, length) == 0)
+		if (same_name(specs[i].name, name, length))
 			return &specs[i];
 	}
 	return NULL;
+}
+
+const struct option_spec *option_find(const struct option_spec *specs, size_t count,
+				      const char *name)
+{
+	return find_name(specs, count, name, strlen(name));
 }
 
 static const struct option_spec *find_letter(const struct option_spec *specs, size_t count, char c)
@@ -160,7 +176,7 @@ static int parse_long(struct cursor *c, const char *arg, struct error *err)
 		if (r < 0)
 			return r;
 	}
-	return store(s, c->base, value, err);
+	return option_store(s, c->base, value, err);
 }
 
 static int parse_letters(struct cursor *c, const char *letters, struct error *err)
@@ -176,9 +192,9 @@ static int parse_letters(struct cursor *c, const char *letters, struct error *er
 				value = letters + 1;
 			else
 				r = next_value(c, s, &value, err);
-			return r < 0 ? r : store(s, c->base, value, err);
+			return r < 0 ? r : option_store(s, c->base, value, err);
 		}
-		int r = store(s, c->base, value, err);
+		int r = option_store(s, c->base, value, err);
 		if (r < 0)
 			return r;
 	}

@@ -1,10 +1,12 @@
 /*
- * Command line options from one const table: the same rows drive parsing, validation and --help
- * with its defaults, so the three cannot disagree.
+ * Options from one const table: the same rows drive the command line, a configuration file, their
+ * validation and --help with its defaults, so these cannot disagree.
  *
  * Accepted forms: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, grouped flags (-tq), "--" ends
  * the options, and so does the first argument that is none. OPTION_OPTIONAL takes its value only
- * as --name=VALUE.
+ * as --name=VALUE. In names '_' is as good as '-'.
+ *
+ * A file has lines `name = value`, empty ones, and comments that start with '#'.
  */
 #pragma once
 
@@ -35,6 +37,7 @@ struct option_spec {
 	const char *shown;   /* default as --help shows it when `initial` says it badly */
 	uint64_t min, max;   /* numbers; max 0 = no bound */
 	int value;
+	bool no_file; /* for the command line only */
 	const char *help;
 };
 
@@ -55,3 +58,9 @@ int options_parse(const struct option_spec *specs, size_t count, void *base, int
 		  struct error *err);
 /* The option part of a help page on standard output. */
 void options_help(const struct option_spec *specs, size_t count);
+/* The same from the text of a file, which is changed and must live as long as the values. `path` is
+ * for messages, which name the line. */
+int options_parse_file(const struct option_spec *specs, size_t count, void *base, const char *path,
+		       char *text, struct error *err);
+/* All values as a file that says the same, on standard output. */
+void options_print(const struct option_spec *specs, size_t count, const void *base);

@@ -215,22 +215,42 @@ void cgroup_read(const struct cgroup *cg, struct cgroup_usage *ret)
 	}
 }
 
-static void remove_member(const struct cgroup *cg, struct cgroup_member *m, uint64_t deadline)
+static bool try_remove_member(const struct cgroup *cg, struct cgroup_member *m)
 {
 	char path[CGROUP_PATH_MAX + sizeof(cg->name) + 1];
 	snprintf(path, sizeof(path), "%s/%s", m->hierarchy->parent, cg->name);
-	struct timespec pause = { 0, NSEC_PER_MSEC };
-	while (rmdir(path) < 0 && errno == EBUSY && clock_now_ns() < deadline)
-		nanosleep(&pause, NULL);
-	close(m->dir_fd);
-	m->dir_fd = -EBADF;
+	return rmdir(path) == 0 || errno != EBUSY;
+}
+
+bool cgroup_try_remove(struct cgroup *cg)
+{
+	while (cg->count > 0 && try_remove_member(cg, &cg->members[cg->count - 1]))
+		close(cg->members[--cg->count].dir_fd);
+	if (cg->count == 0)
+		cg->controllers = 0;
+	return cg->count == 0;
 }
 
 void cgroup_remove(struct cgroup *cg)
 {
 	uint64_t deadline = clock_now_ns() + REMOVE_PATIENCE_NS;
-	for (unsigned int i = 0; i < cg->count; i++)
-		remove_member(cg, &cg->members[i], deadline);
-	cg->count = 0;
+	const struct timespec pause = { 0, NSEC_PER_MSEC };
+	while (!cgroup_try_remove(cg) && clock_now_ns() < deadline)
+		nanosleep(&pause, NULL);
+	while (cg->count > 0)
+		close(cg->members[--cg->count].dir_fd);
 	cg->controllers = 0;
+}
+
+int cgroup_freeze(const struct cgroup *cg, bool frozen)
+{
+	for (unsigned int i = 0; i < cg->count; i++) {
+		const struct cgroup_member *m = &cg->members[i];
+		if (!(m->hierarchy->controllers & CGROUP_BIT(CGROUP_FREEZER)))
+			continue;
+		if (m->hierarchy->version == 1)
+			return io_write_file(m->dir_fd, "freezer.state", frozen ? "FROZEN" : "THAWED");
+		return io_write_file(m->dir_fd, "cgroup.freeze", frozen ? "1" : "0");
+	}
+	return -EOPNOTSUPP;
 }

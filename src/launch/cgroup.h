@@ -67,8 +67,8 @@ struct cgroup {
 };
 
 /*
- * Makes a group "hotcell-<pid>-<n>", locked against sweepers, with the wanted controllers as far as the host has them; `host`
- * must outlive it. Fails only when a limit could not be set in a controller that exists: a
+ * Makes a group "hotcell-<pid>-<n>", locked against sweepers, with the wanted controllers as far as
+ * the host has them; `host` must outlive it. Fails only when a limit could not be set in a controller that exists: a
  * sandbox without a limit that was asked for must not start unnoticed.
  */
 int cgroup_create(struct cgroup *cg, const struct cgroup_host *host, uint32_t wanted,
@@ -94,6 +94,12 @@ void cgroup_read(const struct cgroup *cg, struct cgroup_usage *ret);
 /* Removes the group, retrying while the last processes are still leaving, at most 200 ms; a group
  * that stays is swept by a later start. A zeroed struct is fine. */
 void cgroup_remove(struct cgroup *cg);
+/* One attempt, without waiting: true = nothing is left of it. */
+bool cgroup_try_remove(struct cgroup *cg);
+
+/* Stops or continues everything in the group. -EOPNOTSUPP: it has no freezer. A signal that kills
+ * has its effect only when the group goes on. */
+int cgroup_freeze(const struct cgroup *cg, bool frozen);
 
 /* For tests: the rest of "0::/a/b" below a mount whose root is `mount_root`; NULL = not below. */
 const char *cgroup_relative(const char *path, const char *mount_root);

@@ -12,6 +12,10 @@
 
 /* Above the ranges that distributions and container managers hand out. */
 #define IDENTITY_BASE 0x70000000u
+/* Above what a pid can add to that: one range for each of 1024 launchers at a time. */
+#define IDENTITY_SLOT_BASE 0x71000000u
+#define IDENTITY_SLOTS	   4096u
+#define IDENTITY_LAUNCHERS 1024u
 /* Inside a container that maps only 65536 ids. */
 #define IDENTITY_SMALL_BASE  60000u
 #define IDENTITY_SMALL_COUNT 5000u
@@ -31,15 +35,14 @@ static bool mapped(const char *map, uint32_t id)
 	return false;
 }
 
-static uint32_t choose(const char *map_path, uint32_t own)
+static uint32_t choose(const char *map_path, uint32_t wide, uint32_t small, uint32_t own)
 {
 	char map[4096];
 	if (io_read_file(AT_FDCWD, map_path, map, sizeof(map)) < 0)
 		return IDENTITY_NOBODY;
-	uint32_t pid = (uint32_t)getpid();
 	const uint32_t candidates[] = {
-		IDENTITY_BASE + pid,
-		IDENTITY_SMALL_BASE + pid % IDENTITY_SMALL_COUNT,
+		wide,
+		IDENTITY_SMALL_BASE + small % IDENTITY_SMALL_COUNT,
 		IDENTITY_NOBODY,
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(candidates); i++) {
@@ -49,12 +52,25 @@ static uint32_t choose(const char *map_path, uint32_t own)
 	return own;
 }
 
-void identity_choose(uint32_t *ret_uid, uint32_t *ret_gid)
+static void choose_both(uint32_t wide, uint32_t small, uint32_t *ret_uid, uint32_t *ret_gid)
 {
 	*ret_uid = geteuid();
 	*ret_gid = getegid();
 	if (*ret_uid != 0)
 		return;
-	*ret_uid = choose("/proc/self/uid_map", *ret_uid);
-	*ret_gid = choose("/proc/self/gid_map", *ret_gid);
+	*ret_uid = choose("/proc/self/uid_map", wide, small, *ret_uid);
+	*ret_gid = choose("/proc/self/gid_map", wide, small, *ret_gid);
+}
+
+void identity_choose(uint32_t *ret_uid, uint32_t *ret_gid)
+{
+	uint32_t pid = (uint32_t)getpid();
+	choose_both(IDENTITY_BASE + pid, pid, ret_uid, ret_gid);
+}
+
+void identity_choose_slot(uint32_t slot, uint32_t *ret_uid, uint32_t *ret_gid)
+{
+	uint32_t pid = (uint32_t)getpid();
+	uint32_t range = IDENTITY_SLOT_BASE + pid % IDENTITY_LAUNCHERS * IDENTITY_SLOTS;
+	choose_both(range + slot % IDENTITY_SLOTS, pid + slot, ret_uid, ret_gid);
 }

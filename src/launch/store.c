@@ -165,7 +165,7 @@ static bool is_store_name(const char *name)
 	return sscanf(name, PREFIX "%d-%d%n", &pid, &n, &end) == 2 && name[end] == '\0';
 }
 
-static void sweep(int parent_fd)
+void store_sweep(int parent_fd)
 {
 	int own = openat(parent_fd, ".", OPEN_DIRECTORY);
 	DIR *d = own < 0 ? NULL : fdopendir(own);
@@ -203,9 +203,10 @@ static int check_file_system(int fd, const char *dir, struct error *err)
 
 static int make_directory(struct store *s, const char *dir, struct error *err)
 {
+	static unsigned int next; /* a process may make many */
 	int r = -EBUSY;
 	for (unsigned int n = 1; n <= TRIES && r == -EBUSY; n++) {
-		snprintf(s->name, sizeof(s->name), PREFIX "%d-%u", (int)getpid(), n);
+		snprintf(s->name, sizeof(s->name), PREFIX "%d-%u", (int)getpid(), ++next);
 		if (mkdirat(s->parent_fd, s->name, 0700) == 0)
 			r = lock_directory(s->parent_fd, s->name, &s->lock_fd);
 		else if (errno != EEXIST)
@@ -249,20 +250,30 @@ static int make_data(struct store *s, const struct store_owner *owner, int *ret_
 	return 0;
 }
 
+int store_make(struct store *s, int parent_fd, const char *name, const struct store_owner *owner,
+	       int *ret_fd, bool *ret_detached, struct error *err)
+{
+	*s = STORE_NONE;
+	s->parent_fd = fcntl(parent_fd, F_DUPFD_CLOEXEC, 3);
+	if (s->parent_fd < 0)
+		return error_set(err, errno, "--store: %.200s", name);
+	int r = make_directory(s, name, err);
+	if (r < 0)
+		return r;
+	r = make_data(s, owner, ret_fd, ret_detached);
+	return r < 0 ? error_set(err, -r, "--store: directory for the sandbox in %.200s", name) : 0;
+}
+
 int store_open(struct store *s, const char *dir, const struct store_owner *owner, int *ret_fd,
 	       bool *ret_detached, struct error *err)
 {
 	*s = STORE_NONE;
-	s->parent_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->parent_fd < 0)
+	AUTO_CLOSE int parent = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0)
 		return error_set(err, errno, "--store: %.200s", dir);
-	int r = check_file_system(s->parent_fd, dir, err);
+	int r = check_file_system(parent, dir, err);
 	if (r < 0)
 		return r;
-	sweep(s->parent_fd);
-	r = make_directory(s, dir, err);
-	if (r < 0)
-		return r;
-	r = make_data(s, owner, ret_fd, ret_detached);
-	return r < 0 ? error_set(err, -r, "--store: directory for the sandbox in %.200s", dir) : 0;
+	store_sweep(parent);
+	return store_make(s, parent, dir, owner, ret_fd, ret_detached, err);
 }

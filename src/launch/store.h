@@ -32,5 +32,13 @@ struct store {
 int store_open(struct store *s, const char *dir, const struct store_owner *owner, int *ret_fd,
 	       bool *ret_detached, struct error *err);
 
+/*
+ * The two halves of store_open() for a caller that makes many: `parent_fd` (kept by the caller) is
+ * DIR, `name` is for messages.
+ */
+void store_sweep(int parent_fd);
+int store_make(struct store *s, int parent_fd, const char *name, const struct store_owner *owner,
+	       int *ret_fd, bool *ret_detached, struct error *err);
+
 /* Removes the store with everything in it; the sandbox must be gone. */
 void store_remove(struct store *s);
