@@ -19,8 +19,10 @@ struct pipe_reader_events {
 	void (*end)(void *ctx); /* nobody writes any more; once */
 };
 
-/* Owns fd, also on failure (NULL). Reads at once, unless paused. */
-struct pipe_reader *pipe_reader_new(uv_loop_t *loop, int fd,
+/* Owns fd, also on failure (NULL). Reads at once, unless paused; at most `piece` bytes a call, which
+ * is at most PIPE_PIECE_MAX. */
+#define PIPE_PIECE_MAX (256u << 10)
+struct pipe_reader *pipe_reader_new(uv_loop_t *loop, int fd, size_t piece,
 				    const struct pipe_reader_events *events, void *ctx);
 void pipe_reader_pause(struct pipe_reader *r, bool pause);
 /* Reads what is there now, also when paused: `data` for each piece. */

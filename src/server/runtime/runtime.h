@@ -3,7 +3,7 @@
  * daemon's loop. Nothing above knows what kind of runtime answers.
  *
  * Every operation gets a request number; its answers come back to the callbacks given with it. When
- * the sandbox dies, every pending operation is answered with -ESHUTDOWN first, then `died` is called,
+ * the sandbox dies, every pending operation is answered with ESHUTDOWN first, then `died` is called,
  * once. Everything that the sandbox sends is checked; a malformed message ends it.
  */
 #pragma once
@@ -60,14 +60,16 @@ void runtime_process_forget(struct runtime_process *p);
 
 /* ---- everything else: one request, one or more answers ---- */
 
-/*
- * error < 0: -errno of the guest, with `about` and a message; the last answer. Else an answer of the
- * given type with its body (valid during the call); `last` as the message type has it.
- */
-typedef void (*runtime_answer_fn)(void *ctx, int error, const char *message, uint32_t type,
-				  struct wire_in *body, bool last);
+struct runtime_answer {
+	int error;	     /* 0, or the positive errno of the sandbox: then the last answer */
+	uint32_t about;	     /* of an error: enum wire_about */
+	const char *message; /* of an error */
+	uint32_t type;	     /* of anything else, with its body (valid during the call) */
+	struct wire_in *body;
+};
+typedef void (*runtime_answer_fn)(void *ctx, const struct runtime_answer *a);
 /* fd (copied) may be -1. Returns the number for runtime_cancel(), 0 when the channel is gone (the
- * answer -ESHUTDOWN has been given already). */
+ * answer ESHUTDOWN has been given already). */
 uint32_t runtime_call(struct runtime *rt, uint32_t type, const struct wire_out *body, int fd,
 		      runtime_answer_fn fn, void *ctx);
 /* The operation stops; no answer is delivered any more. */

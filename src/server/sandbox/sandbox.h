@@ -63,6 +63,7 @@ struct sandbox {
 	struct process_table *processes; /* owned by server/process */
 	struct metrics_ring *metrics;	 /* owned by server/observe */
 	struct log_ring *logs;		 /* owned by server/observe */
+	struct watcher_table *watchers; /* owned by server/api/envd */
 	struct list attached;	 /* struct sandbox_attachment: open streams and connections */
 	uint64_t generation;	 /* counts pauses and resumes */
 	void *life;		 /* private to sandbox/ */
