@@ -189,6 +189,28 @@ TEST(directories)
 	finish();
 }
 
+TEST(names_that_were_never_there_keep_no_directory)
+{
+	char old[256];
+	start();
+	CHECK(getcwd(old, sizeof(old)) != NULL);
+	CHECK_EQ(mkdir(at("d"), 0700), 0);
+	CHECK_EQ(mkdir(at("e"), 0700), 0);
+	int d = watch(at("d"), IN_DELETE_SELF), e = watch(at("e"), IN_DELETE_SELF);
+	CHECK_ERRNO(access(at("d/none"), F_OK), ENOENT);
+	CHECK_EQ(rmdir(at("d")), 0);
+	expect(d, IN_DELETE_SELF, NULL);
+	expect(d, IN_IGNORED, NULL);
+	/* The same with a name that is asked for after the end. */
+	CHECK_EQ(chdir(at("e")), 0);
+	CHECK_EQ(rmdir(at("e")), 0);
+	CHECK_ERRNO(access("none", F_OK), ENOENT);
+	CHECK_EQ(chdir(old), 0);
+	expect(e, IN_DELETE_SELF, NULL);
+	expect(e, IN_IGNORED, NULL);
+	finish();
+}
+
 TEST(renames_have_a_cookie)
 {
 	start();

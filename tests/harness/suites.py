@@ -67,13 +67,14 @@ def programs(folder):
 
 
 def unit(where):
-    """The tests that Meson knows: src/**/*_test.c."""
+    """The tests that Meson knows: src/**/*_test.c, and the fuzz targets on their corpus."""
     listing = f"{where.build}/meson-info/intro-tests.json"
     if not os.path.exists(listing):
         return
     with open(listing) as file:
         for test in json.load(file):
-            yield program(f"unit/{test['name']}", test["cmd"], 120, test["env"])
+            folder = "fuzz" if any(s.endswith("fuzz") for s in test["suite"]) else "unit"
+            yield program(f"{folder}/{test['name']}", test["cmd"], 120, test["env"])
 
 
 def guest_natively(where):

@@ -168,7 +168,7 @@ static bool kept(const struct dentry *d)
 {
 	const struct superblock *sb = d->parent->inode->sb;
 
-	if (!list_linked(&d->hash_link))
+	if (!list_linked(&d->hash_link) || d->parent->unlinked)
 		return false;
 	return !sb->no_dcache || (sb->keep_directories && d->inode && S_ISDIR(d->inode->mode));
 }
@@ -277,8 +277,22 @@ void dentry_instantiate(struct dentry *d, struct inode *inode)
 	d->inode = inode_get(inode);
 }
 
+/* Names that a removed directory was asked for and never had must not keep it alive. */
+static void drop_cached_children(struct dentry *d)
+{
+	struct dentry *child, *next;
+
+	list_for_each_safe(child, next, &d->children, sibling) {
+		if (child->refs == 0) {
+			dentry_free(child);
+			d->refs--; /* its reference on us; the caller decides about our end */
+		}
+	}
+}
+
 void dentry_remove(struct dentry *d)
 {
+	drop_cached_children(d);
 	unhash(d);
 	lru_del(d);
 	list_del(&d->sibling);

@@ -49,9 +49,9 @@
 #include "kernel/mm/shm.h"
 #include "kernel/task/elf.h"
 #include "kernel/task/life.h"
+#include "kernel/task/script.h"
 
 #define SCRIPT_DEPTH_MAX 5
-#define SCRIPT_LINE_MAX 256
 
 #define PIE_BASE 0x555555554000ull
 #define INTERP_BASE 0x7b0000000000ull
@@ -187,39 +187,6 @@ static int prepend_script(struct exec *e, const char *interp, const char *arg, c
 	return e->insert_count <= STUB_INSERT_MAX ? 0 : -ENOEXEC;
 }
 
-/* "#! interpreter [argument]" of execve(2). 1 = a script, line cut into its parts; 0 = no script. */
-static int parse_script(struct file *f, char line[SCRIPT_LINE_MAX + 1], char **ret_interp,
-			char **ret_arg)
-{
-	uint64_t pos = 0;
-	struct uio u;
-	char *end, *arg;
-
-	uio_kernel(&u, line, SCRIPT_LINE_MAX);
-	ssize_t n = file_ops(f)->read(f, &u, &pos);
-	if (n < 0)
-		return (int)n;
-	line[n] = '\0';
-	if (n < 2 || line[0] != '#' || line[1] != '!')
-		return 0;
-	end = memchr(line, '\n', (size_t)n);
-	if (!end)
-		end = line + n; /* cut off at 256 bytes, as Linux does */
-	*end = '\0';
-	while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
-		*--end = '\0';
-	*ret_interp = line + 2 + strspn(line + 2, " \t");
-	if (!**ret_interp)
-		return -ENOEXEC;
-	arg = *ret_interp + strcspn(*ret_interp, " \t");
-	if (*arg) {
-		*arg++ = '\0';
-		arg += strspn(arg, " \t");
-	}
-	*ret_arg = *arg ? arg : NULL;
-	return 1;
-}
-
 /* Follows scripts until there is an image. `name` is the path as AT_EXECFN shows it. */
 static int follow_scripts(struct call *c, struct exec *e, const char *name)
 {
@@ -229,7 +196,7 @@ static int follow_scripts(struct call *c, struct exec *e, const char *name)
 	snprintf(script, sizeof(script), "%s", name);
 	for (int depth = 0;; depth++) {
 		char *interp, *arg;
-		int r = parse_script(e->program, line, &interp, &arg);
+		int r = script_parse(e->program, line, &interp, &arg);
 		if (r <= 0)
 			return r;
 		if (depth >= SCRIPT_DEPTH_MAX)

@@ -371,21 +371,4 @@ TEST(parmrk_doubles_ff)
 	CHECK_STR(reads(9), "a\xff\xff\n");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* Random input for the fuzz target: nothing is out of bounds, nothing gets stuck. */
-TEST(random_input)
-{
-	static uint8_t bytes[20000];
-	uint32_t seed = 1;
-
-	for (int round = 0; round < 200; round++) {
-		for (size_t i = 0; i < sizeof(bytes); i++) {
-			seed = seed * 1103515245 + 12345;
-			bytes[i] = (uint8_t)(seed >> 16) & (round & 1 && i % 3 ? 0x1f : 0xff);
-		}
-		CHECK_EQ(LLVMFuzzerTestOneInput(bytes, sizeof(bytes)), 0);
-	}
-}
-
 CHECK_MAIN()

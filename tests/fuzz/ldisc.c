@@ -1,14 +1,9 @@
-/*
- * Fuzz target of the line discipline: what is typed, printed, read and set is made of the input.
- * The unit test runs it on random inputs; with clang: -fsanitize=fuzzer,address and the three
- * ldisc*.c beside it.
- */
-#include <assert.h>
+/* The line discipline: what is typed, printed, read and set is made of the input. */
+#include "fuzz.h"
+
 #include <string.h>
 
 #include "kernel/fs/tty/ldisc_internal.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_some(struct ldisc *ld, size_t size)
 {
@@ -17,10 +12,10 @@ static void read_some(struct ldisc *ld, size_t size)
 
 	if (!ldisc_next(ld, size, &span))
 		return;
-	assert(span.count <= size && span.count <= ld->head - ld->tail);
+	FUZZ_CHECK(span.count <= size && span.count <= ld->head - ld->tail);
 	while (done < span.count) {
 		ldisc_peek(ld, done, &part);
-		assert(part);
+		FUZZ_CHECK(part);
 		done += part;
 	}
 	ldisc_consume(ld, span.count, span.eof);
@@ -31,7 +26,7 @@ static void print_some(struct ldisc *ld, const uint8_t *bytes, size_t count, boo
 	struct ldisc_columns at = ldisc_output_begin(ld);
 	size_t taken = ldisc_output(ld, &at, bytes, count);
 
-	assert(taken <= count);
+	FUZZ_CHECK(taken <= count);
 	if (answered)
 		ldisc_output_commit(ld, at);
 }
@@ -49,11 +44,11 @@ static void change_settings(struct ldisc *ld, const uint8_t *bytes)
 
 static void check(const struct ldisc *ld)
 {
-	assert(ld->head - ld->tail <= LDISC_INPUT_BYTES);
-	assert(ld->line_end - ld->tail <= ld->head - ld->tail);
-	assert(ld->echo_count <= LDISC_ECHO_BYTES);
-	assert(ld->out.count + ld->out.staged <= ld->out.size);
-	assert(ldisc_pending(ld) <= ld->head - ld->tail);
+	FUZZ_CHECK(ld->head - ld->tail <= LDISC_INPUT_BYTES);
+	FUZZ_CHECK(ld->line_end - ld->tail <= ld->head - ld->tail);
+	FUZZ_CHECK(ld->echo_count <= LDISC_ECHO_BYTES);
+	FUZZ_CHECK(ld->out.count + ld->out.staged <= ld->out.size);
+	FUZZ_CHECK(ldisc_pending(ld) <= ld->head - ld->tail);
 }
 
 /* One step: a command byte, then what it takes. Returns the bytes used. */
