@@ -4,7 +4,7 @@ BUILD = build
 JOBS := $(shell nproc)
 NINJA = ninja -j $(JOBS) -C
 
-.PHONY: all run check cpython asan coverage bench docs lint format install-build install-test clean help
+.PHONY: all run check cpython asan fuzz coverage bench docs lint format install-build install-test clean help
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD) --quiet
@@ -30,6 +30,17 @@ asan: install-test
 		-Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 	@$(NINJA) build-asan --quiet
 	@ASAN_OPTIONS=detect_leaks=0 tests/run --build build-asan
+
+# Looks for inputs that break a parser, and for calls that break the kernel process; SECONDS for each.
+SECONDS = 60
+fuzz: install-test
+	@[ -e build-fuzz/build.ninja ] || CC=clang-14 meson setup build-fuzz --buildtype=debugoptimized \
+		-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@[ -e build-asan/build.ninja ] || meson setup build-asan --buildtype=debugoptimized \
+		-Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@$(NINJA) build-fuzz --quiet
+	@$(NINJA) build-asan --quiet
+	@tests/fuzz/run --build build-fuzz --guest build-asan --seconds $(SECONDS)
 
 # Line coverage of the tests: build-coverage/coverage.txt
 coverage: install-test
@@ -59,7 +70,7 @@ install-test:
 	@tools/install.sh test
 
 clean:
-	@rm -rf build build-asan build-coverage
+	@rm -rf build build-asan build-coverage build-fuzz
 
 help:
 	@sed -n 's/^# //p' Makefile

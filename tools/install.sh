@@ -62,6 +62,8 @@ test_packages() {
 	runsc                    comparison in the benchmark
 	util-linux               script, flock and friends
 	clang                    second compiler, for the lint
+	clang-14                 builds the fuzz targets
+	libclang-rt-14-dev       libFuzzer and the sanitizers of clang
 	LIST
 	# An installed Node.js is used as it is.
 	if ! command -v node >/dev/null 2>&1; then
