@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/parse.h"
+#include "base/parse.h"
 
 static void mount(const char *text)
 {

@@ -263,7 +263,8 @@ int tree_set_content(struct inode *inode, const void *data, size_t size)
 	int err = inline_grow(node, (uint32_t)size);
 	if (err < 0)
 		return err;
-	memcpy(node->inline_data, data, size);
+	if (size)
+		memcpy(node->inline_data, data, size);
 	inode->size = size;
 	inode->blocks = page_up(size) / 512;
 	return 0;
