@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 
 #include "base/util.h"
+#include "kernel/control/fs.h"
 #include "kernel/control/op.h"
 #include "kernel/control/spawn.h"
 #include "kernel/control/stats.h"
@@ -224,6 +225,11 @@ static const struct control_row {
 	[WIRE_SHUTDOWN] = { handle_shutdown, 0 },
 	[WIRE_STATS] = { handle_stats, 0 },
 	[WIRE_CANCEL] = { handle_cancel, 0 },
+	[WIRE_FS_STAT] = { fs_message, 0 },
+	[WIRE_FS_LIST] = { fs_message, 0 },
+	[WIRE_FS_MAKE_DIR] = { fs_message, 0 },
+	[WIRE_FS_MOVE] = { fs_message, 0 },
+	[WIRE_FS_REMOVE] = { fs_message, 0 },
 };
 
 /* False: not what this state of the protocol allows. The descriptors are used up in any case. */

@@ -16,6 +16,8 @@ static const struct op_row {
 	enum op_result (*step)(struct op *op);
 	void (*release)(struct op *op); /* what the record owns */
 } kinds[OP_KIND_MAX] = {
+	[OP_LIST] = { 64, list_step, list_release },
+	[OP_REMOVE] = { 64, remove_step, remove_release },
 };
 
 static struct op_state *get(void)

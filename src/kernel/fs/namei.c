@@ -80,19 +80,29 @@ int vfs_create(struct task *t, struct path dir, struct qstr name, uint32_t mode,
 	return r;
 }
 
+/* With `dir` and `last` known: the child. */
+static int find_child(struct task *t, struct namei *n)
+{
+	n->child = NULL;
+	if (n->last.dot)
+		return 0;
+	int r = dentry_lookup(t, n->dir.dentry, (struct qstr){ n->last.name, n->last.length },
+			      &n->child);
+	if (r < 0)
+		path_put(&n->dir);
+	return r;
+}
+
 int namei_find_user(struct task *t, int dirfd, struct uaddr name, struct namei *ret)
 {
 	int r = path_lookup_parent_user(t, dirfd, name, 0, &ret->dir, &ret->last);
-	if (r < 0)
-		return r;
-	ret->child = NULL;
-	if (ret->last.dot)
-		return 0;
-	r = dentry_lookup(t, ret->dir.dentry, (struct qstr){ ret->last.name, ret->last.length },
-			  &ret->child);
-	if (r < 0)
-		path_put(&ret->dir);
-	return r;
+	return r < 0 ? r : find_child(t, ret);
+}
+
+int namei_find(struct task *t, int dirfd, const char *name, struct namei *ret)
+{
+	int r = path_lookup_parent(t, dirfd, name, 0, &ret->dir, &ret->last);
+	return r < 0 ? r : find_child(t, ret);
 }
 
 void namei_end(struct namei *n)

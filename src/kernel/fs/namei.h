@@ -30,7 +30,14 @@ struct namei {
 	struct last_name last;
 };
 int namei_find_user(struct task *t, int dirfd, struct uaddr name, struct namei *ret);
+/* The same with a name of the kernel's own. */
+int namei_find(struct task *t, int dirfd, const char *name, struct namei *ret);
 void namei_end(struct namei *n);
+
+/* Takes the positive `child` out of `dir`; permission has been checked. -EBUSY, -ENOTEMPTY, ... */
+int namei_remove(struct namei *n);
+/* rename(2) behind the look-up of both names; flags: RENAME_*. */
+int namei_rename(struct task *t, struct namei *from, struct namei *to, unsigned flags);
 
 /* Truncation with all its rules behind the permission check: RLIMIT_FSIZE is the caller's. */
 int namei_truncate(struct task *t, struct dentry *d, uint64_t size);

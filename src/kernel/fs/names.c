@@ -99,10 +99,10 @@ long sys_mknodat(struct call *c)
 
 /* ---- removing ---- */
 
-/* Takes `child` out of `dir`, all checks but the type done. */
-static int remove_name(struct namei *n, uint32_t isdir)
+int namei_remove(struct namei *n)
 {
 	struct inode *dir = n->dir.dentry->inode, *inode = n->child->inode;
+	uint32_t isdir = S_ISDIR(inode->mode) ? IN_ISDIR : 0;
 	const struct inode_ops *ops = inode_ops(dir);
 	if (n->child->mount_count > 0)
 		return -EBUSY;
@@ -139,7 +139,7 @@ static long do_unlink(struct call *c, int dirfd, struct uaddr name)
 	} else {
 		r = namei_may_delete(c->task, n.dir, n.child);
 		if (r == 0)
-			r = S_ISDIR(n.child->inode->mode) ? -EISDIR : remove_name(&n, 0);
+			r = S_ISDIR(n.child->inode->mode) ? -EISDIR : namei_remove(&n);
 	}
 	namei_end(&n);
 	return r;
@@ -161,7 +161,7 @@ static long do_rmdir(struct call *c, int dirfd, struct uaddr name)
 	} else {
 		r = namei_may_delete(c->task, n.dir, n.child);
 		if (r == 0)
-			r = S_ISDIR(n.child->inode->mode) ? remove_name(&n, IN_ISDIR) : -ENOTDIR;
+			r = S_ISDIR(n.child->inode->mode) ? namei_remove(&n) : -ENOTDIR;
 	}
 	namei_end(&n);
 	return r;

@@ -105,7 +105,7 @@ static void move_dentries(struct namei *from, struct namei *to, unsigned flags)
 		dentry_remove(from->child);
 }
 
-static int do_rename(struct task *t, struct namei *from, struct namei *to, unsigned flags)
+int namei_rename(struct task *t, struct namei *from, struct namei *to, unsigned flags)
 {
 	int r = check_names(from, to, flags);
 	if (r < 0)
@@ -149,7 +149,7 @@ static long rename_call(struct call *c, int old_fd, struct uaddr old_name, int n
 		return r;
 	r = namei_find_user(c->task, new_fd, new_name, &to);
 	if (r == 0) {
-		r = do_rename(c->task, &from, &to, flags);
+		r = namei_rename(c->task, &from, &to, flags);
 		namei_end(&to);
 	}
 	namei_end(&from);
