@@ -40,6 +40,8 @@ typedef void (*pipe_written_fn)(void *ctx, int error);
 /* Queues a copy and calls fn once, perhaps at once. -ENOBUFS: too much is queued already. */
 int pipe_writer_put(struct pipe_writer *w, const void *data, size_t size, pipe_written_fn fn,
 		    void *ctx);
+/* Bytes that are not in the pipe yet. */
+size_t pipe_writer_queued(const struct pipe_writer *w);
 /* Forgets the callbacks that were given this ctx. */
 void pipe_writer_forget(struct pipe_writer *w, void *ctx);
 /* The reader sees the end once the queue is written. Later puts get -EPIPE. */

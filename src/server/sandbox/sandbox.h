@@ -81,6 +81,9 @@ void sandbox_detach(struct sandbox_attachment *a);
 /* Lives (starting to ending); NULL else. The legacy form "id-clientid" is cut at the '-'. */
 struct sandbox *sandbox_find(struct server *server, const char *id);
 
+/* All that live. */
+void sandbox_each(struct server *server, void (*fn)(void *ctx, struct sandbox *s), void *ctx);
+
 /* What create takes; everything is copied. */
 struct sandbox_spec {
 	const char *template; /* id, alias, ns/alias, each with :tag */
@@ -105,7 +108,8 @@ void sandbox_kill(struct sandbox *s, const char *reason, sandbox_done_fn fn, voi
 int sandbox_set_timeout(struct sandbox *s, uint64_t seconds, bool extend_only, struct error *err);
 /* Freezes in memory, or (memory false) ends the processes and keeps the files. -EALREADY. */
 void sandbox_pause(struct sandbox *s, bool memory, sandbox_done_fn fn, void *ctx);
-/* Running again; a running one is done at once with -EALREADY, and its life extended. */
+/* Running again; a running one is done at once with EALREADY, and its life extended. timeout_s 0 =
+ * as long as it was made for. */
 void sandbox_resume(struct sandbox *s, uint32_t timeout_s, bool memory, sandbox_done_fn fn,
 		    void *ctx);
 /* Replaces the settings; network is JSON text, NULL = cleared. */
