@@ -14,6 +14,12 @@ build_packages() {
 	make             entry points: make, make run, make check
 	meson            the build itself
 	ninja-build      runs the build
+	libuv1-dev       the server's loop: sockets, timers, signals
+	libssl-dev       the server's TLS, and hashes
+	libnghttp2-dev   the server's HTTP/2: frames, header compression, flow control
+	libjansson-dev   the server reads and writes JSON
+	libsqlite3-dev   the server's records outlive it
+	zlib1g-dev       uploads that clients have compressed
 	python3          the demonstration of make run; the test runner
 	LIST
 }
@@ -51,7 +57,8 @@ test_packages() {
 	redis-tools              its client
 	postgresql               a server with many processes and shared memory
 	nginx-light              a web server with workers
-	curl                     its client, on loopback
+	curl                     its client, on loopback; HTTP/2 against the server
+	nghttp2-client           a second HTTP/2 client, and load on the server
 	sqlite3                  a database with file locks
 	tmux                     terminals in a terminal
 	vim                      a full-screen program

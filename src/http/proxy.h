@@ -11,8 +11,8 @@
 #include "http/exchange.h"
 
 struct http_proxy_options {
-	const char *host;     /* Host field for the upstream; NULL = as the client sent it */
-	bool tls;	      /* the upstream speaks TLS; its certificate is not verified */
+	const char *host; /* Host field for the upstream; NULL = as the client sent it */
+	bool tls;	  /* the upstream speaks TLS; its certificate is not verified */
 	/* Fields that must not reach the upstream (lower-case), NULL-terminated; may be NULL. */
 	const char *const *strip;
 	uint32_t head_timeout_ms; /* until the response head; 0 = none */

@@ -42,6 +42,10 @@ struct http_limits { /* 0 = the default in limits.h of this folder */
 int http_server_new(uv_loop_t *loop, const struct http_route *routes, size_t route_count,
 		    const struct http_hooks *hooks, const struct http_limits *limits, void *context,
 		    struct http_server **ret, struct error *err);
+/*
+ * Closes everything; running exchanges see http_on_close(). The memory goes when the loop has run
+ * its closing callbacks. NULL is fine.
+ */
 void http_server_free(struct http_server *s);
 
 /* "127.0.0.1:7878", "[::1]:80" or "unix:/path". *ret_port (may be NULL): the port really taken. */
