@@ -53,23 +53,24 @@ static int write_map(pid_t pid, const char *which, uint32_t a, uint32_t b)
 }
 
 /* Waits to be killed; a parent that is killed itself, even before we began, ends us, too. */
-static _Noreturn void hold_namespace(pid_t parent)
+static int hold_namespace(void *parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (getppid() == parent)
+	while (getppid() == *(const pid_t *)parent)
 		pause();
 	_exit(0);
 }
 
-/* A user namespace exists as long as someone holds it: a stopped child makes it, we open it. */
+/* A user namespace exists as long as someone holds it: a sleeping child makes it, we open it. The
+ * child shares our memory, because copying that would take longer than all the rest. */
 static int open_namespace(const struct idmap_ids *ids, int *ret_fd, struct error *err)
 {
+	static char stack[16384] __attribute__((aligned(16)));
 	pid_t self = getpid();
-	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, 0);
+	pid_t pid = clone(hold_namespace, stack + sizeof(stack), CLONE_VM | CLONE_NEWUSER | SIGCHLD,
+			  &self);
 	if (pid < 0)
 		return error_set(err, errno, "new user namespace");
-	if (pid == 0)
-		hold_namespace(self);
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
 	int r = write_map(pid, "uid_map", ids->owner_uid, ids->uid);
