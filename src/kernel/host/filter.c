@@ -10,8 +10,7 @@
  * privilege, which nobody in here has, go to the kernel process all the same: it counts them. With
  * --trace all refused calls do, to be seen.
  *
- * Numbers with the same treatment form runs; a balanced tree of comparisons finds the run. The
- * host caches the numbers that are allowed whatever their arguments, so those cost nothing.
+ * The host caches the numbers that are allowed whatever their arguments, so those cost nothing.
  *
  * Accepted arguments are compared as 32-bit halves: the high half of every checked word must be
  * zero too where the kernel looks at all 64 bits.
@@ -39,56 +38,31 @@
 #include "base/util.h"
 #include "kernel/abi/stub.h"
 #include "kernel/abi/syscalls.h"
+#include "kernel/host/bpf.h"
 
 #define X32_BIT 0x40000000u
 
-struct program {
-	struct sock_filter *code;
-	unsigned length;
-};
-
-static void emit(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
-{
-	if (p->length < FILTER_MAX)
-		p->code[p->length++] = (struct sock_filter){ code, jt, jf, k };
-}
-
-static void emit_return(struct program *p, uint32_t value)
-{
-	emit(p, BPF_RET | BPF_K, value, 0, 0);
-}
-
-static void load_word(struct program *p, size_t offset)
-{
-	emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
-}
-
-static size_t arg_low(int i)
-{
-	return offsetof(struct seccomp_data, args) + 8u * (unsigned)i;
-}
-
 /* Returns ALLOW when the calling instruction lies in the stub's text, else falls through. */
-static void allow_from_stub(struct program *p)
+static void allow_from_stub(struct bpf_program *p)
 {
-	load_word(p, offsetof(struct seccomp_data, instruction_pointer) + 4);
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(STUB_TEXT >> 32), 0, 4);
-	load_word(p, offsetof(struct seccomp_data, instruction_pointer));
-	emit(p, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)STUB_TEXT, 0, 2);
-	emit(p, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)(STUB_TEXT + STUB_TEXT_SIZE), 1, 0);
-	emit_return(p, SECCOMP_RET_ALLOW);
+	bpf_load(p, offsetof(struct seccomp_data, instruction_pointer) + 4);
+	bpf_emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(STUB_TEXT >> 32), 0, 4);
+	bpf_load(p, offsetof(struct seccomp_data, instruction_pointer));
+	bpf_emit(p, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)STUB_TEXT, 0, 2);
+	bpf_emit(p, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)(STUB_TEXT + STUB_TEXT_SIZE), 1, 0);
+	bpf_return(p, SECCOMP_RET_ALLOW);
 }
 
 /* Loads the low word of an argument, masks it, and returns ALLOW when it equals one of `values`. */
-static void allow_values(struct program *p, int arg, uint32_t mask, const uint32_t *values,
+static void allow_values(struct bpf_program *p, int arg, uint32_t mask, const uint32_t *values,
 			 size_t count)
 {
-	load_word(p, arg_low(arg));
+	bpf_load(p, bpf_argument(arg));
 	if (mask != UINT32_MAX)
-		emit(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+		bpf_emit(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
 	for (size_t i = 0; i < count; i++) {
-		emit(p, BPF_JMP | BPF_JEQ | BPF_K, values[i], 0, 1);
-		emit_return(p, SECCOMP_RET_ALLOW);
+		bpf_emit(p, BPF_JMP | BPF_JEQ | BPF_K, values[i], 0, 1);
+		bpf_return(p, SECCOMP_RET_ALLOW);
 	}
 }
 
@@ -120,30 +94,30 @@ static const uint32_t socket_emulated[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLI
 	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |  \
 	 CLONE_NEWCGROUP)
 
-static void emit_clone(struct program *p)
+static void emit_clone(struct bpf_program *p)
 {
-	load_word(p, arg_low(0));
-	emit(p, BPF_JMP | BPF_JSET | BPF_K, CLONE_NAMESPACES, 0, 1);
-	emit_return(p, SECCOMP_RET_ERRNO | EPERM);
+	bpf_load(p, bpf_argument(0));
+	bpf_emit(p, BPF_JMP | BPF_JSET | BPF_K, CLONE_NAMESPACES, 0, 1);
+	bpf_return(p, SECCOMP_RET_ERRNO | EPERM);
 }
 
-static void emit_socket(struct program *p)
+static void emit_socket(struct bpf_program *p)
 {
-	load_word(p, arg_low(0));
+	bpf_load(p, bpf_argument(0));
 	for (size_t i = 0; i < ARRAY_SIZE(socket_emulated); i++) {
-		emit(p, BPF_JMP | BPF_JEQ | BPF_K, socket_emulated[i], 0, 1);
-		emit_return(p, SECCOMP_RET_USER_NOTIF);
+		bpf_emit(p, BPF_JMP | BPF_JEQ | BPF_K, socket_emulated[i], 0, 1);
+		bpf_return(p, SECCOMP_RET_USER_NOTIF);
 	}
-	emit_return(p, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	bpf_return(p, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 }
 
-static void emit_check(struct program *p, enum syscall_check check)
+static void emit_check(struct bpf_program *p, enum syscall_check check)
 {
 	static const uint32_t anonymous[] = { MAP_ANONYMOUS };
 
 	switch (check) {
 	case CHECK_ANY:
-		emit_return(p, SECCOMP_RET_ALLOW);
+		bpf_return(p, SECCOMP_RET_ALLOW);
 		return;
 	case CHECK_MMAP:
 		/* Not from the host's pool of huge pages, which is everybody's. */
@@ -172,7 +146,7 @@ static void emit_check(struct program *p, enum syscall_check check)
 	case CHECK_FILTER:
 		break;
 	}
-	emit_return(p, SECCOMP_RET_USER_NOTIF);
+	bpf_return(p, SECCOMP_RET_USER_NOTIF);
 }
 
 /* What decides about a number: equal neighbours share their code. close(2) is the stub's, too. */
@@ -192,69 +166,42 @@ static unsigned treatment(unsigned nr, bool show_refused)
 	return row->check;
 }
 
-static void emit_treatment(struct program *p, unsigned kind)
+static void emit_treatment(struct bpf_program *p, unsigned kind)
 {
 	if (kind >= KIND_REFUSE) {
-		emit_return(p, SECCOMP_RET_ERRNO | (kind - KIND_REFUSE));
+		bpf_return(p, SECCOMP_RET_ERRNO | (kind - KIND_REFUSE));
 	} else if (kind == KIND_CLOSE) {
 		allow_from_stub(p);
-		emit_return(p, SECCOMP_RET_USER_NOTIF);
+		bpf_return(p, SECCOMP_RET_USER_NOTIF);
 	} else {
 		emit_check(p, kind);
 	}
 }
 
-struct run {
-	uint32_t start;
-	uint32_t kind;
-};
-
-/* The tree over runs [low, high); the accumulator holds the number at every inner node. */
-static void emit_tree(struct program *p, const struct run *runs, unsigned low, unsigned high)
-{
-	if (high - low == 1) {
-		emit_treatment(p, runs[low].kind);
-		return;
-	}
-	unsigned middle = (low + high) / 2;
-	emit(p, BPF_JMP | BPF_JGE | BPF_K, runs[middle].start, 0, 1);
-	unsigned jump = p->length;
-	emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
-	emit_tree(p, runs, low, middle);
-	if (jump < FILTER_MAX)
-		p->code[jump].k = p->length - jump - 1;
-	emit_tree(p, runs, middle, high);
-}
-
 /* Behind the table there is only the stub's own number. */
-static unsigned find_runs(struct run *runs, bool show_refused)
+static unsigned find_runs(struct bpf_run *runs, bool show_refused)
 {
 	unsigned count = 0;
 
-	for (uint32_t nr = 0; nr < SYSCALL_TABLE_SIZE; nr++) {
-		unsigned kind = treatment(nr, show_refused);
-		if (!count || runs[count - 1].kind != kind)
-			runs[count++] = (struct run){ nr, kind };
-	}
-	if (runs[count - 1].kind != KIND_REFUSE + ENOSYS)
-		runs[count++] = (struct run){ SYSCALL_TABLE_SIZE, KIND_REFUSE + ENOSYS };
-	runs[count++] = (struct run){ STUB_CALL_NR, CHECK_NONE };
-	runs[count++] = (struct run){ STUB_CALL_NR + 1, KIND_REFUSE + ENOSYS };
-	return count;
+	for (uint32_t nr = 0; nr < SYSCALL_TABLE_SIZE; nr++)
+		count = bpf_run_add(runs, count, nr, treatment(nr, show_refused));
+	count = bpf_run_add(runs, count, SYSCALL_TABLE_SIZE, KIND_REFUSE + ENOSYS);
+	count = bpf_run_add(runs, count, STUB_CALL_NR, CHECK_NONE);
+	return bpf_run_add(runs, count, STUB_CALL_NR + 1, KIND_REFUSE + ENOSYS);
 }
 
 unsigned filter_build(struct sock_filter *dst, bool show_refused)
 {
-	struct run runs[SYSCALL_TABLE_SIZE + 3];
-	struct program p = { dst, 0 };
+	struct bpf_run runs[SYSCALL_TABLE_SIZE + 3];
+	struct bpf_program p = { .code = dst, .capacity = FILTER_MAX };
 	unsigned count = find_runs(runs, show_refused);
 
-	load_word(&p, offsetof(struct seccomp_data, arch));
-	emit(&p, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
-	emit_return(&p, SECCOMP_RET_ERRNO | ENOSYS);
-	load_word(&p, offsetof(struct seccomp_data, nr));
-	emit(&p, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
-	emit_return(&p, SECCOMP_RET_ERRNO | ENOSYS);
-	emit_tree(&p, runs, 0, count);
+	bpf_load(&p, offsetof(struct seccomp_data, arch));
+	bpf_emit(&p, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+	bpf_return(&p, SECCOMP_RET_ERRNO | ENOSYS);
+	bpf_load(&p, offsetof(struct seccomp_data, nr));
+	bpf_emit(&p, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
+	bpf_return(&p, SECCOMP_RET_ERRNO | ENOSYS);
+	bpf_tree(&p, runs, count, emit_treatment);
 	return p.length;
 }

@@ -16,6 +16,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@
 
 #include "base/util.h"
 #include "kernel/control/control.h"
+#include "kernel/host/bpf.h"
 
 static const uint16_t allowed[] = {
 #define JAIL_SYSCALL(name) SYS_##name,
@@ -80,68 +82,67 @@ static const struct {
 	{ SYS_sched_setscheduler, 1, ARRAY_SIZE(policy_ok), policy_ok, 0 },
 };
 
-struct program {
-	struct sock_filter code[512];
-	unsigned length;
-};
+#define NUMBERS_MAX 512
+#define PROGRAM_MAX 768
 
-static void emit(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
-{
-	if (p->length < ARRAY_SIZE(p->code))
-		p->code[p->length++] = (struct sock_filter){ code, jt, jf, k };
-}
+/* The filter's answer to a number: a refusal, leave, or leave after check `kind - CHECKED`. */
+enum { REFUSED, ALLOWED, CHECKED };
 
-/* Allowed when the argument has no forbidden bit. */
-static void emit_bits(struct program *p, unsigned nr, unsigned arg, uint32_t forbidden)
+static bool is_allowed(unsigned nr)
 {
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 4);
-	emit(p, BPF_LD | BPF_W | BPF_ABS,
-	     (uint32_t)offsetof(struct seccomp_data, args) + 8u * arg, 0, 0);
-	emit(p, BPF_JMP | BPF_JSET | BPF_K, forbidden, 0, 1);
-	emit(p, BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
-	emit(p, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-}
-
-static void emit_allow(struct program *p, unsigned nr)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
-		if (checks[i].nr != nr)
-			continue;
-		if (!checks[i].count) {
-			emit_bits(p, nr, checks[i].arg, checks[i].forbidden);
-			return;
-		}
-		uint8_t count = checks[i].count;
-		/* Skipped as a whole when the number differs. */
-		emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, (uint8_t)(count + 3));
-		emit(p, BPF_LD | BPF_W | BPF_ABS,
-		     (uint32_t)offsetof(struct seccomp_data, args) + 8u * checks[i].arg, 0, 0);
-		for (uint8_t v = 0; v < count; v++)
-			emit(p, BPF_JMP | BPF_JEQ | BPF_K, checks[i].values[v],
-			     (uint8_t)(count - v), 0);
-		emit(p, BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
-		emit(p, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-		return;
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
+		if (allowed[i] == nr)
+			return true;
 	}
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1);
-	emit(p, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+	return false;
 }
 
-static void build(struct program *p)
+static unsigned kind_of(unsigned nr)
 {
-	/* The calls of every turn first: the list is walked in order. */
-	static const uint16_t first[] = { SYS_ioctl, SYS_ppoll, SYS_process_vm_readv,
-					  SYS_process_vm_writev };
+	if (!is_allowed(nr))
+		return REFUSED;
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		if (checks[i].nr == nr)
+			return CHECKED + (unsigned)i;
+	}
+	return ALLOWED;
+}
 
-	emit(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
-	emit(p, BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
-	emit(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
-		emit_allow(p, first[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
-		emit_allow(p, allowed[i]);
-	emit(p, BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
+static void emit_check(struct bpf_program *p, unsigned check)
+{
+	uint8_t count = checks[check].count;
+
+	bpf_load(p, bpf_argument(checks[check].arg));
+	if (!count)
+		bpf_emit(p, BPF_JMP | BPF_JSET | BPF_K, checks[check].forbidden, 0, 1);
+	for (uint8_t v = 0; v < count; v++)
+		bpf_emit(p, BPF_JMP | BPF_JEQ | BPF_K, checks[check].values[v],
+			 (uint8_t)(count - v), 0);
+	bpf_return(p, SECCOMP_RET_TRAP);
+	bpf_return(p, SECCOMP_RET_ALLOW);
+}
+
+static void emit_kind(struct bpf_program *p, unsigned kind)
+{
+	if (kind >= CHECKED)
+		emit_check(p, kind - CHECKED);
+	else
+		bpf_return(p, kind == ALLOWED ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP);
+}
+
+static void build(struct bpf_program *p)
+{
+	struct bpf_run runs[NUMBERS_MAX + 1];
+	unsigned count = 0;
+
+	for (unsigned nr = 0; nr < NUMBERS_MAX; nr++)
+		count = bpf_run_add(runs, count, nr, kind_of(nr));
+	count = bpf_run_add(runs, count, NUMBERS_MAX, REFUSED);
+	bpf_load(p, offsetof(struct seccomp_data, arch));
+	bpf_emit(p, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+	bpf_return(p, SECCOMP_RET_KILL_PROCESS);
+	bpf_load(p, offsetof(struct seccomp_data, nr));
+	bpf_tree(p, runs, count, emit_kind);
 }
 
 static void refused(int sig, siginfo_t *info, void *context)
@@ -157,7 +158,8 @@ static void refused(int sig, siginfo_t *info, void *context)
 
 int jail_filter_install(void)
 {
-	static struct program p;
+	static struct sock_filter code[PROGRAM_MAX];
+	struct bpf_program p = { .code = code, .capacity = ARRAY_SIZE(code) };
 	struct sigaction action = { .sa_sigaction = refused, .sa_flags = SA_SIGINFO };
 
 	build(&p);
