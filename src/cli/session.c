@@ -1,7 +1,9 @@
 /*
  * A run of `hotcell run`, from start to end.
  *
- *     start ──CONFIG──► wait READY ──SPAWN──► wait SPAWNED ──► running ──EXITED──► DIED
+ *     start ──CONFIG, SPAWN──► wait READY ──► wait SPAWNED ──► running ──EXITED──► DIED
+ *
+ * SPAWN follows CONFIG at once: it lies there when the kernel process is ready for it.
  *
  * One poll() loop waits for the control channel, the end of the kernel process, signals, the
  * caller's terminal and relayed descriptors. The kernel process is not trusted: a message that
@@ -181,16 +183,9 @@ static void on_log(struct session *s, struct wire_in *in)
 
 static void on_ready(struct session *s)
 {
-	struct error err;
-	if (s->ready) {
+	if (s->ready)
 		protocol_error(s, "READY twice");
-		return;
-	}
 	s->ready = true;
-	if (session_spawn(s, &err) < 0) {
-		fail(s, &err);
-		s->died = true;
-	}
 }
 
 static void on_spawned(struct session *s)

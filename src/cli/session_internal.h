@@ -54,7 +54,6 @@ struct session {
 
 /* session_start.c: up to the SPAWN message. */
 int session_start(struct session *s, struct error *err);
-int session_spawn(struct session *s, struct error *err);
 /* Waits for the kernel process, reads the usage, frees everything. */
 void session_stop(struct session *s);
 

@@ -19,17 +19,19 @@
 #define EXIT_PATIENCE_MS 500
 #define SWEEP_THOROUGHLY 16 /* every so many starts */
 
+static uint32_t wanted_controllers(const struct run_options *o)
+{
+	return CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS) |
+	       (o->cpu_milli ? CGROUP_BIT(CGROUP_CPU) : 0);
+}
+
 static int make_cgroup(struct session *s, struct error *err)
 {
 	const struct run_options *o = s->options;
 	struct cgroup_limits limits = { .memory_bytes = o->memory_bytes,
 					.cpu_milli = o->cpu_milli,
 					.pids = o->pids + PIDS_MARGIN };
-	uint32_t wanted = CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS);
-	if (o->cpu_milli)
-		wanted |= CGROUP_BIT(CGROUP_CPU);
-	cgroup_probe(&s->outcome->host);
-	int r = cgroup_create(&s->cgroup, &s->outcome->host, wanted, &limits, err);
+	int r = cgroup_create(&s->cgroup, &s->outcome->host, wanted_controllers(o), &limits, err);
 	if (r < 0)
 		return r;
 	s->outcome->controllers = s->cgroup.controllers;
@@ -37,27 +39,37 @@ static int make_cgroup(struct session *s, struct error *err)
 	return 0;
 }
 
-static int launch_in_cgroup(struct session *s, struct error *err)
+static int launch_kernel(struct session *s, struct error *err)
 {
 	struct launch_options options = { .uid = s->identity.uid,
 					  .gid = s->identity.gid,
 					  .cgroup_fd = cgroup_clone_fd(&s->cgroup) };
-	bool pin = s->options->cpu_milli && !(s->cgroup.controllers & CGROUP_BIT(CGROUP_CPU));
+	bool pin = s->options->cpu_milli && !(s->outcome->host.usable & CGROUP_BIT(CGROUP_CPU));
 	struct cpus_pin cpus = { .pinned = false };
-	int r = cgroup_enter(&s->cgroup, err);
-	if (r < 0)
-		return r;
 	if (pin && cpus_pin(&cpus, s->options->cpu_milli) < 0)
 		text_printf(&s->notes,
 			    "--cpus has no effect: no cpu control group, and no pinning\n");
 	else if (cpus.pinned && s->options->cpu_milli % 1000)
 		text_printf(&s->notes,
 			    "--cpus is rounded up: no cpu control group (hotcell doctor)\n");
-	r = launch(&options, &s->kernel, err);
+	int r = launch(&options, &s->kernel, err);
 	cpus_unpin(&cpus);
-	cgroup_leave(&s->cgroup);
 	s->launched = r >= 0;
 	return r;
+}
+
+/* Makes group and kernel process; the longest step, its namespaces, goes on beside ours. */
+static int start_kernel(struct session *s, struct error *err)
+{
+	int r;
+	cgroup_probe(&s->outcome->host);
+	bool first = cgroup_needs_birth(&s->outcome->host, wanted_controllers(s->options));
+	r = first ? make_cgroup(s, err) : 0;
+	if (r == 0)
+		r = launch_kernel(s, err);
+	if (r == 0 && !first)
+		r = make_cgroup(s, err);
+	return r < 0 ? r : launch_release(&s->kernel, &s->cgroup, err);
 }
 
 /* A kernel process that ended has said why, or not: the loop finds out. */
@@ -66,18 +78,30 @@ static bool gone(int r)
 	return r == -EPIPE || r == -ECONNRESET;
 }
 
+static int spawn(struct session *s, struct error *err)
+{
+	uint32_t rows = 24, cols = 80;
+	if (s->tty)
+		terminal_size(STDOUT_FILENO, &rows, &cols);
+	int r = run_spawn_send(&s->channel, s->options, &s->config, s->tty ? NULL : s->streams.pass,
+			       rows, cols, err);
+	if (!s->tty)
+		streams_passed(&s->streams, s->options->json && strcmp(s->options->json, "-") == 0);
+	return r;
+}
+
 int session_start(struct session *s, struct error *err)
 {
 	identity_choose(&s->identity.uid, &s->identity.gid);
 	s->identity.root = geteuid() == 0;
-	int r = make_cgroup(s, err);
+	int r = start_kernel(s, err);
 	/* The kernel process starts up while we prepare what to tell it. */
-	if (r == 0)
-		r = launch_in_cgroup(s, err);
 	if (r == 0)
 		r = run_config_prepare(s->options, &s->identity, &s->config, &s->notes, err);
 	if (r == 0 && !s->tty)
 		r = streams_open(&s->streams, err);
+	if (r == 0)
+		r = launch_check(&s->kernel, err);
 	if (r < 0)
 		return r;
 	r = channel_init(&s->channel, s->kernel.control_fd);
@@ -86,23 +110,13 @@ int session_start(struct session *s, struct error *err)
 		return error_set(err, -r, "control channel");
 	r = launch_config_send(&s->channel, &s->config.base, err);
 	launch_config_close(&s->config.base);
+	if (r == 0)
+		r = spawn(s, err);
 	if (r < 0)
 		return gone(r) ? 0 : r;
 	/* What a killed hotcell left behind goes while the kernel process is busy with CONFIG. */
 	cgroup_sweep(&s->outcome->host, getpid() % SWEEP_THOROUGHLY == 0);
 	return 0;
-}
-
-int session_spawn(struct session *s, struct error *err)
-{
-	uint32_t rows = 24, cols = 80;
-	if (s->tty)
-		terminal_size(s->tty_out, &rows, &cols);
-	int r = run_spawn_send(&s->channel, s->options, &s->config, s->tty ? NULL : s->streams.pass,
-			       rows, cols, err);
-	if (!s->tty)
-		streams_passed(&s->streams, s->options->json && strcmp(s->options->json, "-") == 0);
-	return gone(r) ? 0 : r;
 }
 
 /* How a kernel process ended that nobody asked to. */
@@ -185,6 +199,7 @@ void session_stop(struct session *s)
 		channel_fini(&s->channel);
 		if (s->kernel.control_fd >= 0)
 			close(s->kernel.control_fd);
+		close(s->kernel.go_fd);
 		reap(s);
 		cgroup_read(&s->cgroup, &s->outcome->usage);
 		judge_memory(s);

@@ -4,10 +4,9 @@
  * operating system of one sandbox until nothing is left to run.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 #include "base/util.h"
 #include "kernel/control/control.h"
@@ -28,6 +27,7 @@
 #include "kernel/host/notify.h"
 #include "kernel/host/poll.h"
 #include "kernel/host/proc.h"
+#include "kernel/host/process.h"
 #include "kernel/host/tag.h"
 #include "kernel/host/tracee.h"
 #include "kernel/modules.h"
@@ -39,6 +39,7 @@
 
 #define CONTROL_FD 3
 #define STUB_FD 4
+#define GUEST_PATIENCE_MS 10000
 
 #if JAIL_INSTRUMENTED
 /* The symbolizer opens files, which the jail forbids: the report would be lost. */
@@ -70,31 +71,24 @@ static bool is_writable_kind(uint32_t kind)
 }
 
 /* What the sandbox writes goes to a directory of the launcher's, or into a tmpfs of our own. */
-static void prepare_jail(const struct wire_config *config)
+static void open_store(const struct wire_config *config)
 {
 	bool in_memory = true;
-	int store, proc;
 
 	for (uint32_t i = 0; i < config->mount_count; i++)
 		in_memory &= config->mounts[i].kind != WIRE_MOUNT_STORE;
-	must(jail_prepare(limit_value(LIMIT_DISK_BYTES), 0, in_memory ? &store : NULL, &proc),
-	     "private mounts");
 	host_store_set_unbounded(!in_memory);
-	if (in_memory)
-		must(host_root_set(HOST_ROOT_STORE, store), "store");
-	host_proc_set_root(proc);
+	if (!in_memory)
+		return;
+	int store = jail_open_store(limit_value(LIMIT_DISK_BYTES), 0);
+	must(store, "private mounts");
+	must(host_root_set(HOST_ROOT_STORE, store), "store");
 }
 
-/* Jails the mount sources and builds the sandbox's file system over them. */
-static void build_files(const struct wire_config *config, const int *fds)
+/* Jails the mount sources. */
+static void open_sources(const struct wire_config *config, const int *fds, struct fs_plan *plan,
+			 struct fs_plan_mount *mounts)
 {
-	struct fs_plan_mount mounts[ARRAY_SIZE(config->mounts)];
-	struct fs_plan plan = { .hostname = config->hostname,
-				.user = config->user,
-				.uid = config->user_uid,
-				.gid = config->user_gid,
-				.mounts = mounts };
-	const char *failed = NULL;
 	unsigned root = HOST_ROOT_STORE + 1;
 
 	for (uint32_t i = 0; i < config->mount_count; i++) {
@@ -109,30 +103,46 @@ static void build_files(const struct wire_config *config, const int *fds)
 			must(host_root_set(number, tree), name);
 		}
 		if (m->kind != WIRE_MOUNT_STORE)
-			mounts[plan.mount_count++] =
+			mounts[plan->mount_count++] =
 				(struct fs_plan_mount){ .kind = (uint8_t)m->kind,
 							.host_root = number,
 							.guest = m->guest,
 							.target = m->target };
 	}
-	int r = fs_setup(&plan, &failed);
+	plan->mounts = mounts;
+}
+
+static void build_files(const struct fs_plan *plan)
+{
+	const char *failed = NULL;
+	int r = fs_setup(plan, &failed);
+
 	must(r, failed ? failed : "build the file system");
 }
 
-static void start_guests(bool show_refused)
+/* The first process is about to execute the stub: the one execve that is the host's as it stands. */
+static void let_init_exec(void)
 {
-	int pid, listener;
+	struct notification n;
+
+	must(host_notify_wait(GUEST_PATIENCE_MS), "first process");
+	int r = host_notify_receive(&n);
+	must(r <= 0 || n.nr != SYS_execve ? -EPROTO : host_notify_continue(n.id), "first process");
+}
+
+static void take_guests(struct guest_init *guests)
+{
+	int listener = host_guest_listener(guests);
 	bool synchronous;
 	struct task *init;
 
-	must(host_tag_init(), "tags of processes");
-	must(host_guest_start(limit_value(LIMIT_PIDS), show_refused, &pid, &listener),
-	     "start the guests' first process");
-	/* When memory runs out the host kills a guest and not us; children inherit this. */
-	(void)host_proc_write(pid, "oom_score_adj", "500", 3);
+	must(listener, "start the guests' first process");
 	must(host_notify_init(listener, &synchronous), "seccomp listener");
+	/* When memory runs out the host kills a guest and not us; children inherit this. */
+	(void)host_proc_write(guests->pid, "oom_score_adj", "500", 3);
+	let_init_exec();
 	host_poll_set_listener(listener);
-	must(birth_init_process(pid, &init), "first process");
+	must(birth_init_process(guests->pid, &init), "first process");
 }
 
 static void init_core(const struct wire_config *config)
@@ -151,30 +161,27 @@ static void init_core(const struct wire_config *config)
 	must(spawn_init(config->user_uid, config->user_gid, config->user), "control");
 }
 
-int main(void)
+/* Everything that needs the host as it is: after this the jail is closed. */
+static void enter_jail(const struct wire_config *config, const int *fds, struct jail_mounts *jail,
+		       struct guest_init *ret_guests)
 {
-	static struct wire_config config;
-	int fds[WIRE_FDS_MAX];
-	uint32_t fd_count, used = 0;
-	struct timespec started, ready;
+	struct fs_plan_mount mounts[ARRAY_SIZE(config->mounts)];
+	struct fs_plan plan = { .hostname = config->hostname,
+				.user = config->user,
+				.uid = config->user_uid,
+				.gid = config->user_gid };
 
-	clock_gettime(CLOCK_MONOTONIC, &started);
-	if (control_init(CONTROL_FD) < 0 || control_read_config(&config, fds, &fd_count) < 0)
-		return 1;
-	for (uint32_t i = 0; i < config.mount_count; i++)
-		used += config.mounts[i].has_fd;
-	if (fd_count != used + (config.flags & WIRE_CONFIG_TRACE ? 1 : 0))
-		control_fail(EPROTO, "descriptors of CONFIG");
+	open_store(config);
+	open_sources(config, fds, &plan, mounts);
+	must(jail_enter_root(jail->root_fd), "enter the jail");
+	must(host_tag_init(), "tags of processes");
+	must(host_guest_start(limit_value(LIMIT_PIDS), config->flags & WIRE_CONFIG_TRACE, ret_guests),
+	     "start the guests' first process");
+	build_files(&plan); /* while the first process makes its filter */
+}
 
-	init_core(&config);
-	prepare_jail(&config);
-	build_files(&config, fds);
-	must(uts_init(*config.hostname ? config.hostname : "hotcell"), "host name");
-	if (config.flags & WIRE_CONFIG_TRACE)
-		trace_start(fds[used]);
-
-	must(jail_enter_root(STUB_FD), "enter the jail");
-	start_guests(config.flags & WIRE_CONFIG_TRACE);
+static void lock_jail(void)
+{
 	must(tracee_init(), "child signals");
 #ifdef JAIL_PROBE
 	jail_probe_unfiltered();
@@ -183,15 +190,54 @@ int main(void)
 #ifdef JAIL_PROBE
 	jail_probe_locked();
 #endif
+}
+
+static void report_ready(const struct timespec *started)
+{
+	struct timespec ready;
+
+	clock_gettime(CLOCK_MONOTONIC, &ready);
+	uint64_t start_ns = ns_from_timespec(&ready) - ns_from_timespec(started);
+	stats_set_start(start_ns);
+	control_send(WIRE_READY, 0, &start_ns, sizeof(start_ns));
+}
+
+int main(void)
+{
+	static struct wire_config config;
+	int fds[WIRE_FDS_MAX];
+	uint32_t fd_count, used = 0;
+	struct timespec started;
+	struct jail_mounts jail;
+	struct guest_init guests;
+
+	if (control_init(CONTROL_FD) < 0)
+		return 1;
+	must(jail_prepare(STUB_FD, &jail), "private mounts");
+	host_proc_set_root(jail.proc_fd);
+	if (control_read_config(&config, fds, &fd_count) < 0)
+		return 1;
+	clock_gettime(CLOCK_MONOTONIC, &started);
+	for (uint32_t i = 0; i < config.mount_count; i++)
+		used += config.mounts[i].has_fd;
+	if (fd_count != used + (config.flags & WIRE_CONFIG_TRACE ? 1 : 0))
+		control_fail(EPROTO, "descriptors of CONFIG");
+
+	init_core(&config);
+	enter_jail(&config, fds, &jail, &guests);
+	must(uts_init(*config.hostname ? config.hostname : "hotcell"), "host name");
+	if (config.flags & WIRE_CONFIG_TRACE)
+		trace_start(fds[used]);
+	take_guests(&guests);
+	lock_jail();
 	must(control_start(), "control channel");
 	if (config.flags & WIRE_CONFIG_NO_CGROUP)
 		must(meter_start(), "memory accounting");
-	clock_gettime(CLOCK_MONOTONIC, &ready);
-	uint64_t start_ns = ns_from_timespec(&ready) - ns_from_timespec(&started);
-	stats_set_start(start_ns);
-	control_send(WIRE_READY, 0, &start_ns, sizeof(start_ns));
+	report_ready(&started);
 
 	must(loop_run(), "event loop");
 	control_finish();
+	/* Its end and ours take a while, so at the same time. */
+	(void)host_signal_process(guests.pid, SIGKILL);
 	return 0;
 }

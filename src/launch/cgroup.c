@@ -169,32 +169,34 @@ int cgroup_create(struct cgroup *cg, const struct cgroup_host *host, uint32_t wa
 	return 0;
 }
 
-int cgroup_enter(const struct cgroup *cg, struct error *err)
+int cgroup_open_entries(const struct cgroup *cg, int fds[CGROUP_CONTROLLERS],
+			unsigned int *ret_count, struct error *err)
 {
+	unsigned int count = 0;
 	for (unsigned int i = 0; i < cg->count; i++) {
 		if (cg->members[i].hierarchy->version != 1)
 			continue;
-		int r = io_write_file(cg->members[i].dir_fd, "tasks", "0");
-		if (r < 0) {
-			cgroup_leave(cg);
-			return error_set(err, -r, "enter control group %s/%s",
+		int fd = openat(cg->members[i].dir_fd, "tasks", O_WRONLY | O_CLOEXEC);
+		if (fd < 0) {
+			int saved = errno;
+			while (count)
+				close(fds[--count]);
+			return error_set(err, saved, "open control group %s/%s",
 					 cg->members[i].hierarchy->parent, cg->name);
 		}
+		fds[count++] = fd;
 	}
+	*ret_count = count;
 	return 0;
 }
 
-void cgroup_leave(const struct cgroup *cg)
+bool cgroup_needs_birth(const struct cgroup_host *host, uint32_t wanted)
 {
-	for (unsigned int i = 0; i < cg->count; i++) {
-		const struct cgroup_hierarchy *h = cg->members[i].hierarchy;
-		char path[CGROUP_PATH_MAX + 8];
-		if (h->version != 1)
-			continue;
-		snprintf(path, sizeof(path), "%s/tasks", h->own);
-		/* Nothing sensible can be done when our own group does not take us back. */
-		(void)io_write_file(AT_FDCWD, path, "0");
+	for (unsigned int i = 0; i < host->count; i++) {
+		if (host->hierarchies[i].version == 2 && (host->hierarchies[i].controllers & wanted))
+			return true;
 	}
+	return false;
 }
 
 int cgroup_clone_fd(const struct cgroup *cg)

@@ -75,13 +75,15 @@ int cgroup_create(struct cgroup *cg, const struct cgroup_host *host, uint32_t wa
 		  const struct cgroup_limits *limits, struct error *err);
 /*
  * How a new process gets into the group without the 5-20 ms that moving a process by pid costs:
- * version 1: the calling thread enters, starts the child, which inherits, and leaves again (a
- * thread moving itself needs no global lock). Version 2: the directory descriptor for
- * CLONE_INTO_CGROUP, or -EBADF when there is no version 2 member.
+ * version 1: it writes "0" to each of the files that cgroup_open_entries() opens (a thread moving
+ * itself needs no global lock). Version 2: the directory descriptor for CLONE_INTO_CGROUP, or
+ * -EBADF when there is no version 2 member.
  */
-int cgroup_enter(const struct cgroup *cg, struct error *err);
-void cgroup_leave(const struct cgroup *cg);
+int cgroup_open_entries(const struct cgroup *cg, int fds[CGROUP_CONTROLLERS],
+			unsigned int *ret_count, struct error *err);
 int cgroup_clone_fd(const struct cgroup *cg);
+/* Whether a group with some of `wanted` would have a version 2 member, so must be there first. */
+bool cgroup_needs_birth(const struct cgroup_host *host, uint32_t wanted);
 
 struct cgroup_usage {
 	bool has_memory;

@@ -128,7 +128,21 @@ static bool have(enum cgroup_controller c)
 	return host.usable & CGROUP_BIT(c);
 }
 
-TEST(a_child_is_born_in_the_group)
+/* As the child of a launch does it. */
+static void enter(const struct cgroup *cg)
+{
+	struct error err;
+	int fds[CGROUP_CONTROLLERS];
+	unsigned int count;
+	if (cgroup_open_entries(cg, fds, &count, &err) < 0)
+		_exit(2);
+	for (unsigned int i = 0; i < count; i++) {
+		if (write(fds[i], "0", 1) != 1)
+			_exit(3);
+	}
+}
+
+TEST(a_child_enters_the_group)
 {
 	struct cgroup_limits limits = { .memory_bytes = 64 << 20, .pids = 50, .cpu_milli = 500 };
 	struct cgroup cg;
@@ -139,16 +153,15 @@ TEST(a_child_is_born_in_the_group)
 	CHECK_EQ(cgroup_create(&cg, &host, CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS),
 			       &limits, &err),
 		 0);
-	CHECK_EQ(cgroup_enter(&cg, &err), 0);
 	pid_t pid = fork();
 	if (pid == 0) {
+		enter(&cg);
 		static char touched[8 << 20];
 		memset(touched, 1, sizeof(touched));
 		bool inside = io_read_file(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) > 0 &&
 			      strstr(text, cg.name);
 		_exit(inside ? 0 : 1);
 	}
-	cgroup_leave(&cg);
 	int status;
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	CHECK_EQ(status, 0);
@@ -174,15 +187,14 @@ TEST(too_much_memory_is_an_oom_kill)
 	if (!have(CGROUP_MEMORY) || !(host.version & 1))
 		SKIP("no version 1 memory controller for this user");
 	CHECK_EQ(cgroup_create(&cg, &host, CGROUP_BIT(CGROUP_MEMORY), &limits, &err), 0);
-	CHECK_EQ(cgroup_enter(&cg, &err), 0);
 	pid_t pid = fork();
 	if (pid == 0) {
+		enter(&cg);
 		volatile char *p = malloc(64 << 20);
 		for (size_t i = 0; i < 64 << 20; i += 4096)
 			p[i] = 1;
 		_exit(0);
 	}
-	cgroup_leave(&cg);
 	int status;
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);

@@ -134,14 +134,10 @@ static int start_process(struct slot *s, const struct launcher_launch *q, struct
 	struct launch_options options = { .cgroup_fd = cgroup_clone_fd(&s->cgroup) };
 	struct cpus_pin cpus = { .pinned = false };
 	identity_choose_slot((uint32_t)(s - slots), &options.uid, &options.gid);
-	int r = cgroup_enter(&s->cgroup, err);
-	if (r < 0)
-		return r;
 	if (q->limits[LIMIT_CPU_MILLI] && !(s->cgroup.controllers & CGROUP_BIT(CGROUP_CPU)))
 		(void)cpus_pin(&cpus, q->limits[LIMIT_CPU_MILLI]);
-	r = launch(&options, ret, err);
+	int r = launch(&options, ret, err);
 	cpus_unpin(&cpus);
-	cgroup_leave(&s->cgroup);
 	return r;
 }
 
@@ -210,9 +206,14 @@ static int launch_in_slot(struct slot *s, const struct launcher_launch *q, int *
 		return r;
 	AUTO_CLOSE int control = kernel.control_fd;
 	AUTO_CLOSE int pidfd = kernel.pidfd;
+	AUTO_CLOSE int go_fd = kernel.go_fd;
 	s->pid = kernel.pid;
 	struct epoll_event event = { .events = EPOLLIN, .data.u32 = (uint32_t)(s - slots) };
-	r = send_config(s, q, control, err);
+	r = launch_release(&kernel, &s->cgroup, err);
+	if (r == 0)
+		r = send_config(s, q, control, err);
+	if (r == 0)
+		r = launch_check(&kernel, err);
 	if (r == 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, pidfd, &event) < 0)
 		r = error_set(err, errno, "watch the kernel process");
 	if (r < 0) {

@@ -88,12 +88,14 @@ static _Noreturn void become_init(struct handshake *h, uint64_t max_tasks, bool 
 }
 
 /* host-syscalls-setup: clone3 futex pidfd_open pidfd_getfd (before the lock) */
-int host_guest_start(uint64_t max_tasks, bool show_refused, int *ret_pid, int *ret_listener)
+int host_guest_start(uint64_t max_tasks, bool show_refused, struct guest_init *ret)
 {
 	struct handshake *h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct clone_args args = { .flags = CLONE_NEWPID, .exit_signal = SIGCHLD };
-	int r;
+	int pidfd = -1;
+	struct clone_args args = { .flags = CLONE_NEWPID | CLONE_PIDFD,
+				   .pidfd = (uint64_t)(uintptr_t)&pidfd,
+				   .exit_signal = SIGCHLD };
 
 	if (h == MAP_FAILED)
 		return -errno;
@@ -101,28 +103,34 @@ int host_guest_start(uint64_t max_tasks, bool show_refused, int *ret_pid, int *r
 	if (pid == 0)
 		become_init(h, max_tasks, show_refused);
 	if (pid < 0) {
-		r = -errno;
+		int r = -errno;
 		munmap(h, sizeof(*h));
 		return r;
 	}
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	*ret = (struct guest_init){ .pid = pid, .pidfd = pidfd, .handshake = h };
+	return 0;
+}
+
+int host_guest_listener(struct guest_init *g)
+{
+	struct handshake *h = g->handshake;
+	int r;
+
 	while (!atomic_load(&h->done)) {
 		/* A dead child would leave us here: look every now and then. */
 		const struct timespec patience = { .tv_nsec = 100000000 };
 		syscall(SYS_futex, &h->done, FUTEX_WAIT, 0, &patience, NULL, 0);
-		if (!atomic_load(&h->done) && waitpid(pid, NULL, WNOHANG) == pid)
+		if (!atomic_load(&h->done) && waitpid(g->pid, NULL, WNOHANG) == g->pid)
 			break;
 	}
 	r = atomic_load(&h->done) ? h->listener : -ECHILD;
 	munmap(h, sizeof(*h));
+	g->handshake = NULL;
 	if (r >= 0) {
-		r = (int)syscall(SYS_pidfd_getfd, pidfd, r, 0);
+		r = (int)syscall(SYS_pidfd_getfd, g->pidfd, r, 0);
 		r = r < 0 ? -errno : r;
 	}
-	close(pidfd);
-	if (r < 0)
-		return r;
-	*ret_pid = pid;
-	*ret_listener = r;
-	return 0;
+	close(g->pidfd);
+	g->pidfd = -EBADF;
+	return r;
 }

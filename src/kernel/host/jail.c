@@ -5,12 +5,14 @@
  * inner uid 0 = an unprivileged uid outside, with all capabilities over those namespaces. Here the
  * way is walked to the end:
  *
- *   1. prepare    a tmpfs for writable file data (unless the launcher gave a directory), a /proc that
- *                 shows only our own pid namespace, as detached mounts that no path leads to;
- *   2. source     every directory that the sandbox may see becomes a detached mount tree of its
- *                 own (open_tree), read-only where it is: ".." ends at its root;
- *   3. enter root our root becomes a tmpfs that holds one read-only file, the stub. The old root
- *                 is gone, so is every path to it;
+ *   1. prepare    before CONFIG came, while the launcher is still busy: a /proc that shows only our
+ *                 own pid namespace and a tmpfs that holds one file, the stub, as detached mounts
+ *                 that no path leads to; capabilities are bounded;
+ *   2. sources    every directory that the sandbox may see becomes a detached mount tree of its
+ *                 own (open_tree), read-only where it is: ".." ends at its root. Writable file data
+ *                 gets a tmpfs, unless the launcher gave a directory;
+ *   3. enter root our root becomes the tmpfs with the stub, read-only. The old root is gone, so is
+ *                 every path to it;
  *   4. lock       no capabilities now or ever, no_new_privs, limits, seccomp.
  *
  * The guests' first process is made between 3 and 4: a new pid namespace takes CAP_SYS_ADMIN.
@@ -62,7 +64,7 @@ static int mount_tmpfs(const char *size, const char *inodes, unsigned attributes
 	return fs_mount("tmpfs", options, attributes);
 }
 
-static int mount_store(uint64_t bytes, uint64_t inodes)
+int jail_open_store(uint64_t bytes, uint64_t inodes)
 {
 	char size[32], count[32];
 
@@ -72,25 +74,64 @@ static int mount_store(uint64_t bytes, uint64_t inodes)
 	return mount_tmpfs(size, count, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
-int jail_prepare(uint64_t store_bytes, uint64_t store_inodes, int *ret_store_fd, int *ret_proc_fd)
+static int copy_stub(int root, int stub_fd)
+{
+	struct stat st;
+	int r = 0;
+
+	int x = openat(root, "x", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
+	if (x < 0)
+		return -errno;
+	if (fstat(stub_fd, &st) < 0 || sendfile(x, stub_fd, NULL, (size_t)st.st_size) != st.st_size)
+		r = errno ? -errno : -EIO;
+	close(x);
+	/* The second name: see STUB_PATH_ADDR. */
+	if (r == 0 && linkat(root, "x", root, "y", 0) < 0)
+		r = -errno;
+	return r;
+}
+
+static int mount_root(int stub_fd)
+{
+	int root = mount_tmpfs("1m", "16", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int r = root < 0 ? root : copy_stub(root, stub_fd);
+
+	close(stub_fd);
+	if (r < 0 && root >= 0)
+		close(root);
+	return r < 0 ? r : root;
+}
+
+/* What exec would give or could be raised again; the guests' first process inherits that. */
+static void bound_capabilities(void)
+{
+	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+					 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+					 SECBIT_NO_CAP_AMBIENT_RAISE |
+					 SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	for (int cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
+		;
+}
+
+int jail_prepare(int stub_fd, struct jail_mounts *ret)
 {
 	const char *const options[][2] = { { "subset", "pid" }, { NULL, NULL } };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	bound_capabilities();
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -errno;
 	int proc = fs_mount("proc", options,
 			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	if (proc < 0)
 		return proc;
-	int store = ret_store_fd ? mount_store(store_bytes, store_inodes) : 0;
-	if (store < 0) {
+	int root = mount_root(stub_fd);
+	if (root < 0) {
 		close(proc);
-		return store;
+		return root;
 	}
-	if (ret_store_fd)
-		*ret_store_fd = store;
-	*ret_proc_fd = proc;
+	*ret = (struct jail_mounts){ .proc_fd = proc, .root_fd = root };
 	return 0;
 }
 
@@ -154,38 +195,16 @@ int jail_source(int fd, bool detached, bool read_only, int *ret_fd)
 	return 0;
 }
 
-static int copy_stub(int root, int stub_fd)
-{
-	struct stat st;
-	int r = 0;
-
-	int x = openat(root, "x", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
-	if (x < 0)
-		return -errno;
-	if (fstat(stub_fd, &st) < 0 || sendfile(x, stub_fd, NULL, (size_t)st.st_size) != st.st_size)
-		r = errno ? -errno : -EIO;
-	close(x);
-	/* The second name: see STUB_PATH_ADDR. */
-	if (r == 0 && linkat(root, "x", root, "y", 0) < 0)
-		r = -errno;
-	return r;
-}
-
-int jail_enter_root(int stub_fd)
+int jail_enter_root(int root)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	int root = mount_tmpfs("1m", "16", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	int r;
+	int r = 0;
 
-	if (root < 0)
-		return root;
-	r = copy_stub(root, stub_fd);
-	close(stub_fd);
 	/* pivot_root wants the new root mounted: on top of the old one, which then goes. */
-	if (r == 0 && (syscall(SYS_move_mount, root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
-		       fchdir(root) < 0 || coverage_keep_directory(root) < 0 ||
-		       syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0 ||
-		       syscall(SYS_mount_setattr, root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0))
+	if (syscall(SYS_move_mount, root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+	    fchdir(root) < 0 || coverage_keep_directory(root) < 0 ||
+	    syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0 ||
+	    syscall(SYS_mount_setattr, root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		r = -errno;
 	close(root);
 	return r;
@@ -196,13 +215,6 @@ void jail_drop_capabilities(void)
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct none[2] = { 0 };
 
-	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-					 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
-					 SECBIT_NO_CAP_AMBIENT_RAISE |
-					 SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED);
-	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	for (int cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
-		;
 	syscall(SYS_capset, &header, none);
 }
 

@@ -13,14 +13,20 @@
  */
 #define NO_CORE_DUMP 1u
 
-/* Stage 1: dies with its parent, sees an own /proc, has a private store in memory; with
- * ret_store_fd NULL none: the store comes from outside (stage 2). */
-int jail_prepare(uint64_t store_bytes, uint64_t store_inodes, int *ret_store_fd, int *ret_proc_fd);
+struct jail_mounts {
+	int proc_fd; /* a /proc of our own pid namespace */
+	int root_fd; /* the new root, not in use yet */
+};
+
+/* Stage 1: dies with its parent, can gain no capability. `stub_fd` is consumed. */
+int jail_prepare(int stub_fd, struct jail_mounts *ret);
+/* Stage 2: a private file system in memory for what guests write: its descriptor. */
+int jail_open_store(uint64_t bytes, uint64_t inodes);
 /* Stage 2: turns the descriptor of a mount source into a tree of its own, without the way up. */
 int jail_source(int fd, bool detached, bool read_only, int *ret_fd);
-/* Stage 3: a root with nothing but the stub. `stub_fd` is consumed. */
-int jail_enter_root(int stub_fd);
-/* For the guests' first process, too: no capability, none to regain. */
+/* Stage 3: a root with nothing but the stub. `root_fd` is consumed. */
+int jail_enter_root(int root_fd);
+/* For the guests' first process, too: no capability; none can be regained since stage 1. */
 void jail_drop_capabilities(void);
 /* For both as well. */
 void jail_forbid_core_dumps(void);

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 
 /* Linux 6.6; Debian 12's headers do not have them. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
@@ -20,6 +22,20 @@ int host_notify_init(int fd, bool *ret_sync)
 	listener = fd;
 	*ret_sync = ioctl(fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0;
 	return 0;
+}
+
+/* host-syscalls: ppoll */
+int host_notify_wait(int timeout_ms)
+{
+	struct pollfd fds = { .fd = listener, .events = POLLIN };
+	const struct timespec patience = { .tv_sec = timeout_ms / 1000,
+					   .tv_nsec = timeout_ms % 1000 * 1000000 };
+	int n;
+
+	do
+		n = ppoll(&fds, 1, &patience, NULL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n == 0 || !(fds.revents & POLLIN) ? -ETIMEDOUT : 0;
 }
 
 int host_notify_receive(struct notification *ret)

@@ -16,6 +16,8 @@ struct notification {
 int host_notify_init(int fd, bool *ret_sync);
 /* 1 = one received, 0 = none (the thread went away), -errno. Call when the descriptor is readable. */
 int host_notify_receive(struct notification *ret);
+/* Waits until there is one, before the event loop does that. 0, or -ETIMEDOUT. */
+int host_notify_wait(int timeout_ms);
 /* Answers. 0, or -ENOENT when the thread no longer waits. */
 int host_notify_reply(uint64_t id, long result);
 int host_notify_continue(uint64_t id);

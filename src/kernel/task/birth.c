@@ -457,6 +457,7 @@ int birth_init_process(int host_pid, struct task **ret)
 	if (!t)
 		return -ENOMEM;
 	proc->dumpable = true;
+	proc->did_exec = true;
 	rlimits_init(proc->rlimits);
 	t->files = fdtable_new();
 	t->fs = knew(struct fs_context);
