@@ -26,6 +26,7 @@
 #define FILE_OF_TEMPLATE "/usr/bin/env"
 
 static int input, output, file, other;
+static struct sockaddr_in server;
 static char buffer[1 << 20];
 
 static uint64_t now(void)
@@ -182,37 +183,96 @@ static void start_unix(void)
 	input = output = pair[0];
 }
 
+/* A listening socket on a port of loopback that the host chooses. */
+static int listen_tcp(struct sockaddr_in *ret)
+{
+	socklen_t size = sizeof(*ret);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	*ret = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	must(bind(listener, (struct sockaddr *)ret, size), "bind");
+	must(listen(listener, 128), "listen");
+	must(getsockname(listener, (struct sockaddr *)ret, &size), "getsockname");
+	return listener;
+}
+
+static int connect_tcp(void)
+{
+	int one = 1, s = socket(AF_INET, SOCK_STREAM, 0);
+	must(connect(s, (struct sockaddr *)&server, sizeof(server)), "connect");
+	setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	return s;
+}
+
 static void start_tcp(void)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t size = sizeof(address);
-	int one = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
-	must(bind(listener, (struct sockaddr *)&address, size), "bind");
-	must(listen(listener, 1), "listen");
-	must(getsockname(listener, (struct sockaddr *)&address, &size), "getsockname");
+	int listener = listen_tcp(&server);
 	if (fork() == 0) {
-		int s = accept(listener, NULL, NULL);
+		int one = 1, s = accept(listener, NULL, NULL);
 		setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 		answer(s, s);
 	}
-	input = output = socket(AF_INET, SOCK_STREAM, 0);
-	must(connect(output, (struct sockaddr *)&address, size), "connect");
-	setsockopt(output, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	input = output = connect_tcp();
 	close(listener);
 }
 
-static void start_throughput(void)
+/* A server of one request per connection, until a connection without one. */
+static void start_requests(void)
 {
-	int ends[2];
-	must(pipe(ends), "pipe");
+	char request[128];
+	int listener = listen_tcp(&server);
 	if (fork() == 0) {
-		close(ends[1]);
-		while (read(ends[0], buffer, sizeof(buffer)) > 0)
+		for (ssize_t n = 1; n > 0;) {
+			int s = accept(listener, NULL, NULL);
+			n = read(s, request, sizeof(request));
+			if (n > 0)
+				must(write(s, buffer, 1024), "answer");
+			close(s);
+		}
+		_exit(0);
+	}
+	close(listener);
+}
+
+static void do_request(void)
+{
+	int s = connect_tcp();
+	must(write(s, buffer, 100), "request");
+	for (ssize_t n = 1; n > 0;)
+		must(n = read(s, buffer, sizeof(buffer)), "response");
+	close(s);
+}
+
+static void stop_requests(void)
+{
+	close(connect_tcp());
+	wait(NULL);
+}
+
+/* Takes all there is to read from one of two ends, which a child does; the other is the output. */
+static void start_drain(int from, int to)
+{
+	if (fork() == 0) {
+		close(to);
+		while (read(from, buffer, sizeof(buffer)) > 0)
 			;
 		_exit(0);
 	}
-	close(ends[0]);
-	output = ends[1];
+	close(from);
+	output = to;
+}
+
+static void start_pipe_throughput(void)
+{
+	int ends[2];
+	must(pipe(ends), "pipe");
+	start_drain(ends[0], ends[1]);
+}
+
+static void start_tcp_throughput(void)
+{
+	int listener = listen_tcp(&server), to = connect_tcp();
+	start_drain(accept(listener, NULL, NULL), to);
+	close(listener);
 }
 
 static void do_throughput(void)
@@ -271,7 +331,9 @@ static const struct benchmark {
 	{ "pipe_ping_pong", start_pipe, do_ping_pong, stop_partner, 100 },
 	{ "unix_ping_pong", start_unix, do_ping_pong, stop_partner, 100 },
 	{ "tcp_ping_pong", start_tcp, do_ping_pong, stop_partner, 100 },
-	{ "pipe_1mib", start_throughput, do_throughput, stop_partner, 2 },
+	{ "tcp_request", start_requests, do_request, stop_requests, 20 },
+	{ "pipe_1mib", start_pipe_throughput, do_throughput, stop_partner, 2 },
+	{ "tcp_1mib", start_tcp_throughput, do_throughput, stop_partner, 2 },
 };
 
 static int compare(const void *a, const void *b)
