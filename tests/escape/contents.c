@@ -1,3 +1,4 @@
+/* also as root */
 /* What a sandbox is given: memory, files and structures that hold nothing of anybody else. */
 #include "attack.h"
 

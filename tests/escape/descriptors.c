@@ -1,3 +1,4 @@
+/* also as root */
 /* A file mapping puts a host descriptor into the guest process: nothing may use it but the mapping. */
 #include "attack.h"
 

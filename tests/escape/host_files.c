@@ -1,3 +1,4 @@
+/* also as root */
 /* Paths and descriptors which might lead out of the sandbox's own tree. */
 #include "attack.h"
 

@@ -1,3 +1,4 @@
+/* also as root */
 /* Sockets that would reach the host's network or its kernel. */
 #include "attack.h"
 

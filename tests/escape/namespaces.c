@@ -1,3 +1,4 @@
+/* also as root */
 /* A sandbox makes no namespaces, joins none, and mounts nothing. */
 #include "attack.h"
 

@@ -1,3 +1,4 @@
+/* also as root */
 /* Processes outside the sandbox, its first process, and the kernel process. */
 #include "attack.h"
 

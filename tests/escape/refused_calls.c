@@ -1,3 +1,4 @@
+/* also as root */
 /* Every refused call answers with the errno of the table, whatever its arguments; every number that
  * is not in the table does not exist. */
 #include "attack.h"

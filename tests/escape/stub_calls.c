@@ -1,3 +1,4 @@
+/* also as root */
 /* The stub's private call is one that any guest code can make, from any place. */
 #include "attack.h"
 

@@ -1,3 +1,4 @@
+/* also as root */
 /* Terminals: typing into somebody else's, and the calls which reach the host's console. */
 #include "attack.h"
 

@@ -88,13 +88,16 @@ def inside(where, path, *options):
             "/t/" + os.path.relpath(path, f"{where.build}/tests")]
 
 
+def also_as_root(source):
+    return os.path.exists(source) and "/* also as root */" in open(source).read()
+
+
 def guest(where):
     """As the sandbox's user; sources that say `/* also as root */` a second time as root."""
     for path in programs(f"{where.build}/tests/guest"):
         name = os.path.basename(path)
         yield program(f"guest/{name}", inside(where, path), 120)
-        source = f"{where.root}/tests/guest/{name}.c"
-        if os.path.exists(source) and "/* also as root */" in open(source).read():
+        if also_as_root(f"{where.root}/tests/guest/{name}.c"):
             yield program(f"guest/{name}@root", inside(where, path, "--user", "root"), 120)
 
 
@@ -126,7 +129,10 @@ def host_side(where, suite, path):
 def escape(where):
     """The attacks. Each runs beside a victim on the host which must not notice anything."""
     for path in programs(f"{where.build}/tests/escape"):
-        yield Test(f"escape/{os.path.basename(path)}", lambda path=path: attack(where, path))
+        name = os.path.basename(path)
+        yield Test(f"escape/{name}", lambda path=path: attack(where, path))
+        if also_as_root(f"{where.root}/tests/escape/{name}.c"):
+            yield Test(f"escape/{name}@root", lambda path=path: attack(where, path, "--user", "root"))
     for path in sorted(glob.glob(f"{where.root}/tests/escape/*.py")):
         yield host_side(where, "escape", path)
 
@@ -137,10 +143,10 @@ def faults(where):
         yield host_side(where, "faults", path)
 
 
-def attack(where, path):
-    id = f"escape/{os.path.basename(path)}"
+def attack(where, path, *options):
+    id = f"escape/{os.path.basename(path)}" + ("@root" if options else "")
     with Victim() as victim:
-        options = sum([["--env", f"{k}={v}"] for k, v in victim.hints().items()], [])
+        options = sum([["--env", f"{k}={v}"] for k, v in victim.hints().items()], list(options))
         verdict = program(id, inside(where, path, *options), 120).run()
         wrong = victim.harm()
     if wrong:

@@ -57,6 +57,7 @@ struct file {
 	struct inode *inode;
 	void *priv;
 	uint32_t opener_uid; /* fsuid of who opened it: linkat(AT_EMPTY_PATH) */
+	uint64_t subject;    /* FOPS_PROC: process_image() of the process it is about, or 0 */
 	int owner_pid;	 /* F_SETOWN */
 	int owner_signal;
 	void *epoll_items; /* epoll/: items that watch this file */

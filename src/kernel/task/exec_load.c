@@ -162,6 +162,7 @@ static int commit(struct task *t, struct exec *e, const struct stub_plan *plan)
 	p->exe = path_get(e->program->path);
 	p->did_exec = true;
 	p->host_image = !p->host_image;
+	p->execs++;
 	p->dumpable = !e->secure;
 	p->aux[0] = plan->at_base;
 	p->aux[1] = plan->at_entry;

@@ -105,6 +105,7 @@ struct process {
 	uint32_t tag;	/* says whose clone an unknown process is: see birth.h */
 	bool by_init;	/* cloned by pid 1 */
 	bool host_image; /* which of the stub's two names it runs: see exec.c */
+	uint32_t execs;	 /* how often it became another program */
 	bool dumpable;
 	bool child_subreaper;
 	int pdeath_signal;
@@ -139,6 +140,12 @@ struct task *task_find(int guest_tid);	     /* NULL = absent */
 struct process *process_find(int guest_pid); /* NULL = absent; zombies are found */
 struct process *process_get(struct process *p);
 void process_put(struct process *p);
+
+/* Tells this program of this process from every other one that there was, whatever its pid. */
+static inline uint64_t process_image(const struct process *p)
+{
+	return (uint64_t)p->tag << 32 | p->execs;
+}
 
 /* Any live thread of the process, the leader when it still exists. NULL for zombies. */
 struct task *process_leader(struct process *p);

@@ -3,6 +3,11 @@
  *
  * Text is generated when it is read (fs/generated.h). Writes are given to the row whole;
  * /proc/PID/mem has no text and moves memory.
+ *
+ * Who may look into a process is decided at open. What was opened then is about the program that ran
+ * then: when the process became another one, perhaps a set-user-id program, or the number belongs to
+ * another process, there is nothing more to read or write. So it is on Linux, where the file holds
+ * the address space.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -26,6 +31,9 @@ int proc_open(struct call *c, struct inode *inode, struct file *file)
 	if ((x.row->flags & PROC_INSPECT) && proc_may_inspect(&x))
 		return -EACCES;
 	if (file_writable(file)) {
+		/* The stub as pid 1 is believed what it tells about processes that ended. */
+		if ((x.row->flags & PROC_MEMORY) && x.proc && x.proc->pid == 1)
+			return -EACCES;
 		if (!x.row->write && !(x.row->flags & PROC_MEMORY))
 			return x.key.pid ? -EACCES : -EROFS;
 		if ((x.row->flags & PROC_NEEDS_CAP) && reader &&
@@ -34,7 +42,15 @@ int proc_open(struct call *c, struct inode *inode, struct file *file)
 	}
 	file->ops = FOPS_PROC;
 	file->priv = NULL;
+	if (x.row->flags & PROC_INSPECT)
+		file->subject = x.proc ? process_image(x.proc) : 0;
 	return 0;
+}
+
+/* The program is another one than when the file was opened. */
+static bool is_outdated(const struct file *f, const struct proc_ctx *x)
+{
+	return (x->row->flags & PROC_INSPECT) && x->proc && process_image(x->proc) != f->subject;
 }
 
 static int generate(struct file *f, struct task *reader, struct seq *s)
@@ -43,6 +59,8 @@ static int generate(struct file *f, struct task *reader, struct seq *s)
 
 	if (proc_resolve(f->inode, reader, &x))
 		return -ESRCH;
+	if (is_outdated(f, &x))
+		return 0;
 	return x.row->show ? x.row->show(s, &x) : -EINVAL;
 }
 
@@ -52,7 +70,7 @@ static ssize_t memory_move(struct file *f, struct uio *u, uint64_t *pos, bool wr
 	size_t total = 0;
 	char chunk[2048];
 
-	if (proc_resolve(f->inode, u->task, &x) || !x.task)
+	if (proc_resolve(f->inode, u->task, &x) || !x.task || is_outdated(f, &x))
 		return 0;
 	while (u->resid) {
 		size_t want = MIN(u->resid, sizeof(chunk));
@@ -104,6 +122,8 @@ static ssize_t proc_write(struct file *f, struct uio *u, uint64_t *pos)
 		return memory_move(f, u, pos, true);
 	if (!x.row->write)
 		return -EINVAL;
+	if (is_outdated(f, &x))
+		return -ESRCH;
 	size_t size = u->resid;
 	ssize_t n = uio_get(u, text, MIN(size, (size_t)WRITE_MAX));
 	if (n < 0)
