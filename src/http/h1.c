@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "codec/token.h"
 
 static int h1_open(struct http_conn *c)
 {
@@ -66,7 +67,9 @@ static int fill(struct http_exchange *x, const struct http1_request *r)
 {
 	x->method = r->method;
 	x->host = r->host;
-	x->upgrade = r->framing.upgrade;
+	/* HTTP/2 without TLS is not offered this way: it would pass by the proxy's parser. */
+	if (r->framing.upgrade && r->minor == 1 && !text_list_has(r->framing.upgrade, "h2c"))
+		x->upgrade = r->framing.upgrade;
 	x->length = r->framing.chunked			   ? HTTP1_NO_LENGTH
 		    : r->framing.length == HTTP1_NO_LENGTH ? 0
 							   : r->framing.length;

@@ -98,6 +98,10 @@ static void on_sweep(uv_timer_t *timer)
 	struct http_conn *c, *next;
 	list_for_each_safe(c, next, &s->conns, link)
 		conn_sweep(c, now);
+	/* One that ends itself removes only itself. */
+	struct server_deadline *d, *next_d;
+	list_for_each_safe(d, next_d, &s->deadlines, link)
+		d->sweep(d, now);
 }
 
 static void on_soon(uv_timer_t *timer)
@@ -202,6 +206,7 @@ int http_server_new(uv_loop_t *loop, const struct http_route *routes, size_t rou
 	list_init(&s->listeners);
 	list_init(&s->conns);
 	list_init(&s->ready);
+	list_init(&s->deadlines);
 	map_init(&s->addresses, ADDRESSES_MAX);
 	s->fields = calloc(s->limits.head_fields, sizeof(*s->fields));
 	s->head_room = KIB(64);

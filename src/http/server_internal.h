@@ -29,6 +29,13 @@ struct http_listener {
 	char path[108]; /* of a unix socket, removed at the end; "" = none */
 };
 
+/* Looked at every HTTP_SWEEP_MS. */
+struct server_deadline {
+	struct list link;
+	uint64_t at_ms; /* on the loop's clock; 0 = none */
+	void (*sweep)(struct server_deadline *d, uint64_t now_ms);
+};
+
 /* How many connections an address has. */
 struct address_count {
 	uint8_t address[16];
@@ -46,7 +53,7 @@ struct http_server {
 	struct http_limits limits;
 	void *context;
 	struct tls_context *tls;
-	struct list listeners, conns, ready;
+	struct list listeners, conns, ready, deadlines;
 	struct map addresses;
 	struct http_counts counts;
 	bool draining, closing;

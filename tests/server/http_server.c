@@ -196,7 +196,53 @@ static void duplex(struct http_exchange *x)
 	http_body_read(x, duplex_piece, NULL, 65536);
 }
 
+/* ---- upstreams ---- */
+
+static int dial(struct http_exchange *x)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	a.sin_port = htons((uint16_t)strtoul(http_param(x, "port"), NULL, 10));
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0)
+		return fd;
+	close(fd);
+	http_error(x, 502, "cannot connect");
+	return -1;
+}
+
+static void proxy_done(void *ctx, uint64_t to, uint64_t from)
+{
+	(void)ctx;
+	seen.tunnels++;
+	seen.to_upstream += to;
+	seen.from_upstream += from;
+}
+
+static void proxy(struct http_exchange *x)
+{
+	static const char *const strip[] = { "x-secret", NULL };
+	struct http_proxy_options options = {
+		.host = http_query_param(x, "host"),
+		.tls = number(x, "tls", 0),
+		.strip = strip,
+		.head_timeout_ms = (uint32_t)number(x, "timeout", 0),
+		.done = proxy_done,
+	};
+	int fd = dial(x);
+	if (fd >= 0)
+		http_proxy(x, fd, &options);
+}
+
+static void tunnel(struct http_exchange *x)
+{
+	int fd = dial(x);
+	if (fd >= 0)
+		http_tunnel(x, fd, "test-tunnel");
+}
+
 static const struct http_route routes[] = {
+	{ NULL, "/proxy/{port}/{rest...}", proxy },
+	{ NULL, "/tunnel/{port}", tunnel },
 	{ "GET", "/hello", hello },
 	{ NULL, "/status", status },
 	{ "GET", "/show", show },
