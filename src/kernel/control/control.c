@@ -230,6 +230,8 @@ static const struct control_row {
 	[WIRE_FS_MAKE_DIR] = { fs_message, 0 },
 	[WIRE_FS_MOVE] = { fs_message, 0 },
 	[WIRE_FS_REMOVE] = { fs_message, 0 },
+	[WIRE_FS_READ] = { fs_message, 1 },
+	[WIRE_FS_WRITE] = { fs_message, 1 },
 };
 
 /* False: not what this state of the protocol allows. The descriptors are used up in any case. */

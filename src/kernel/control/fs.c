@@ -224,6 +224,8 @@ static const struct {
 	[WIRE_FS_MAKE_DIR] = { make_dir_request, false },
 	[WIRE_FS_MOVE] = { move_request, false },
 	[WIRE_FS_REMOVE] = { fs_remove, false },
+	[WIRE_FS_READ] = { fs_read, true },
+	[WIRE_FS_WRITE] = { fs_write, true },
 };
 
 static bool resolve(struct fs_request *r)

@@ -154,3 +154,47 @@ void fs_send_entry(uint32_t request, struct path p, const char *path)
 	else
 		control_send(WIRE_FS_ENTRY, request, bytes, o.length);
 }
+
+/* Which of a list are ours; the list is read anew because removing changes it. */
+static int remove_metadata(struct inode *inode)
+{
+	const struct inode_ops *ops = inode_ops(inode);
+	char *list = scratch_buffer();
+	ssize_t size = ops->listxattr(inode, list, SCRATCH_SIZE - 1);
+
+	if (size <= 0)
+		return size == -EOPNOTSUPP ? 0 : (int)size;
+	list[size] = '\0';
+	for (char *name = list; name < list + size; name += strlen(name) + 1) {
+		if (strncmp(name, METADATA_PREFIX, METADATA_PREFIX_LENGTH))
+			continue;
+		int r = ops->removexattr(inode, name);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int fs_set_metadata(struct inode *inode, const char *texts, uint32_t count)
+{
+	const struct inode_ops *ops = inode_ops(inode);
+	char name[NAME_MAX_BYTES + 1];
+
+	if (!ops->listxattr || !ops->setxattr || !ops->removexattr)
+		return 0;
+	int r = remove_metadata(inode);
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
+		const char *key = texts, *value = key + strlen(key) + 1;
+		size_t length = strlen(key), size = strlen(value);
+		texts = value + size + 1;
+		if (length == 0 || length + METADATA_PREFIX_LENGTH > NAME_MAX_BYTES ||
+		    size > METADATA_BYTES)
+			return -EINVAL;
+		memcpy(name, METADATA_PREFIX, METADATA_PREFIX_LENGTH);
+		memcpy(name + METADATA_PREFIX_LENGTH, key, length + 1);
+		r = ops->setxattr(inode, name, value, size, 0);
+		if (r == -EOPNOTSUPP)
+			return 0;
+	}
+	return r;
+}

@@ -44,3 +44,9 @@ void fs_send_entry(uint32_t request, struct path p, const char *path);
 /* One file each; they answer. */
 void fs_list(struct fs_request *r);
 void fs_remove(struct fs_request *r);
+void fs_read(struct fs_request *r);
+void fs_write(struct fs_request *r);
+
+/* Replaces the user.e2b.* attributes. `texts`: `count` pairs of strings, back to back. File systems
+ * without attributes are passed over. -EINVAL, -ENOSPC, ... */
+int fs_set_metadata(struct inode *inode, const char *texts, uint32_t count);

@@ -18,6 +18,8 @@ static const struct op_row {
 } kinds[OP_KIND_MAX] = {
 	[OP_LIST] = { 64, list_step, list_release },
 	[OP_REMOVE] = { 64, remove_step, remove_release },
+	[OP_READ] = { 256, read_step, read_release },
+	[OP_WRITE] = { 256, write_step, write_release },
 };
 
 static struct op_state *get(void)

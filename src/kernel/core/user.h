@@ -57,6 +57,12 @@ static inline const struct iovec *uio_piece(const struct uio *u, uint32_t index)
 	return u->iov ? &u->iov[index] : &u->one;
 }
 
+/* Of a kernel buffer: where its next byte is, so that data can go there without a copy between. */
+static inline char *uio_kernel_at(const struct uio *u)
+{
+	return (char *)u->one.iov_base + u->iov_offset;
+}
+
 void uio_user(struct uio *u, struct task *t, struct uaddr buf, size_t size);
 /* Copies and checks an iovec array: -EFAULT, -EINVAL (count, lengths over SSIZE_MAX). */
 int uio_user_vec(struct uio *u, struct task *t, struct uaddr iov, uint64_t count);

@@ -129,6 +129,12 @@ struct file *file_new(enum file_ops_id ops, struct path path, struct inode *inod
 /* An anonymous object: `name` "[eventfd]" shows as "anon_inode:[eventfd]". Makes the inode and path
  * too. NULL = -ENOMEM. */
 struct file *file_new_anon(enum file_ops_id ops, const char *name, uint32_t flags, void *priv);
+/*
+ * Opens (O_CREAT: makes, owned by root) a regular file for the kernel itself, by absolute path. O_*
+ * as for open(2). -EISDIR, -EINVAL for other types; -EACCES when what would be written is no file's
+ * content (/proc, a passed descriptor behind /proc/PID/fd).
+ */
+int file_open_kernel(const char *name, uint32_t flags, uint32_t mode, struct file **ret);
 struct file *file_get(struct file *f);
 void file_put(struct file *f);
 

@@ -52,6 +52,11 @@ static int access_mask(uint32_t flags)
 
 /* ---- finding or making the object ---- */
 
+static uint32_t open_umask(const struct opening *o)
+{
+	return o->task ? o->task->fs->umask : 0;
+}
+
 static int open_last(struct opening *o, struct walk *w)
 {
 	struct dentry *d;
@@ -67,7 +72,7 @@ static int open_last(struct opening *o, struct walk *w)
 	if (r < 0)
 		return r;
 	if (!d->inode && create) {
-		r = namei_make(o->task, w->cur, d, S_IFREG | (o->mode & ~o->task->fs->umask), 0);
+		r = namei_make(o->task, w->cur, d, S_IFREG | (o->mode & ~open_umask(o)), 0);
 		if (r < 0) {
 			dentry_put(d);
 			return r;
@@ -287,6 +292,28 @@ static long do_open(struct opening *o, int dirfd, struct uaddr user_name)
 		path_put(&p);
 	}
 	return r < 0 ? r : fd_return(c, f, o->flags & O_CLOEXEC);
+}
+
+int file_open_kernel(const char *name, uint32_t flags, uint32_t mode, struct file **ret)
+{
+	struct opening o = { .flags = flags, .mode = mode };
+	struct path p;
+	int r = open_walk(&o, AT_FDCWD, name, &p);
+
+	if (r < 0)
+		return r;
+	uint32_t type = p.dentry->inode->mode & S_IFMT;
+	if (type != S_IFREG)
+		r = type == S_IFDIR ? -EISDIR : -EINVAL;
+	uint8_t ops = p.dentry->inode->ops;
+	if (r == 0 && (flags & O_ACCMODE) != O_RDONLY && ops != IOPS_TREE && ops != IOPS_HOST)
+		r = -EACCES;
+	if (r == 0)
+		r = open_check(&o, p);
+	if (r == 0)
+		r = open_file(&o, p, ret);
+	path_put(&p);
+	return r;
 }
 
 static long open_call(struct call *c, int dirfd, struct uaddr name, uint64_t flags, uint64_t mode)

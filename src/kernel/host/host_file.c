@@ -92,9 +92,11 @@ ssize_t host_read(struct host_ref *ref, struct uio *u, uint64_t offset, uint64_t
 
 	while (u->resid > 0 && offset < end) {
 		size_t want = (size_t)MIN(MIN((uint64_t)u->resid, end - offset), SCRATCH_SIZE);
-		ssize_t n = host_pread(ref, scratch, want, offset);
-		if (n > 0)
+		ssize_t n = host_pread(ref, u->task ? scratch : uio_kernel_at(u), want, offset);
+		if (n > 0 && u->task)
 			n = uio_put(u, scratch, (size_t)n);
+		else if (n > 0)
+			uio_skip(u, (size_t)n);
 		if (n <= 0)
 			return total ? total : n;
 		total += n;
@@ -108,6 +110,13 @@ ssize_t host_read(struct host_ref *ref, struct uio *u, uint64_t offset, uint64_t
 ssize_t host_write(struct host_ref *ref, struct uio *u, size_t size, uint64_t offset)
 {
 	char *scratch = scratch_buffer();
+
+	if (!u->task) {
+		ssize_t sent = host_pwrite(ref, uio_kernel_at(u), MIN(size, u->resid), offset);
+		if (sent > 0)
+			uio_skip(u, (size_t)sent);
+		return sent;
+	}
 	ssize_t got = uio_get(u, scratch, MIN(size, (size_t)SCRATCH_SIZE));
 
 	if (got <= 0)

@@ -134,3 +134,17 @@ int host_stream_available(struct host_ref *ref)
 		return fd;
 	return ioctl(fd, FIONREAD, &n) < 0 ? -errno : n;
 }
+
+/*
+ * Half of a connection that was passed ends while the other half goes on (DIAL): close(2) cannot
+ * say that.
+ *
+ * host-syscalls: shutdown
+ */
+void host_stream_shutdown(struct host_ref *ref)
+{
+	int fd = host_ref_fd(ref);
+
+	if (fd >= 0)
+		shutdown(fd, SHUT_WR);
+}

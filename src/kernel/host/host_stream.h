@@ -26,3 +26,5 @@ ssize_t host_stream_write(struct host_ref *ref, struct host_stream *s, const voi
 /* EPOLL* bits true now. */
 uint32_t host_stream_poll(struct host_ref *ref);
 int host_stream_available(struct host_ref *ref); /* FIONREAD: bytes or -errno */
+/* No more will be written: the other end of a socket reads its end. Nothing for others. */
+void host_stream_shutdown(struct host_ref *ref);

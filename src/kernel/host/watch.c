@@ -7,7 +7,7 @@
 #include "kernel/host/host_ref.h"
 #include "kernel/host/poll.h"
 
-#define WATCH_MAX 1024
+#define WATCH_MAX 4096
 
 /* Outside the arena: registrations belong to this process and are made again after a restore. */
 static struct {
