@@ -15,6 +15,7 @@
 #include "kernel/core/arena.h"
 #include "kernel/core/clock.h"
 #include "kernel/core/dispatch.h"
+#include "kernel/core/hash.h"
 #include "kernel/core/limits.h"
 #include "kernel/core/loop.h"
 #include "kernel/core/trace.h"
@@ -151,6 +152,7 @@ static void init_core(const struct wire_config *config)
 							   : GIB(1)),
 	     "arena");
 	must(clock_init(), "clock");
+	must(hash_init(), "hash key");
 	must(limits_init(), "limits");
 	set_limits(config);
 	must(host_poll_init(), "epoll");

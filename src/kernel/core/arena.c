@@ -4,8 +4,9 @@
  * The arena is cut into chunks of 64 KiB, aligned to their size. A chunk belongs either to a slab
  * (objects of one size class, carved from the front as needed, freed ones on a list) or to a large
  * allocation (a run of chunks). Both begin with a header, found by masking an object's address, so
- * kfree() needs no size. Runs that are free are kept in address order and merged with their
- * neighbours; their memory goes back to the host at once, hence comes back zeroed.
+ * kfree() needs no size. Which chunks are free is a bitmap outside of them: finding, freeing and
+ * merging cost the same whatever pattern of holes a guest leaves behind. The memory of a free
+ * chunk goes back to the host at once, hence comes back zeroed.
  *
  *   | header | obj | obj | free | obj | ... never used yet ... |     one slab chunk
  *
@@ -36,75 +37,102 @@ struct chunk {
 	uint32_t used; /* objects in use; chunks of a large run */
 	uint32_t carved; /* objects handed out at least once */
 	void *freed;	 /* list through the objects' first word */
-	struct list link; /* slab: chunks with room; free run: all free runs by address */
+	struct list link; /* slab: chunks with room */
 };
 _Static_assert(sizeof(struct chunk) <= 64, "object area starts at 64");
 #define CHUNK_HEADER 64u
+#define CHUNKS_MAX (ARENA_MAX_BYTES / CHUNK_SIZE)
 
 struct arena {
 	uint64_t limit;
-	uint64_t next;	/* first chunk never used */
+	uint32_t next; /* first chunk never used */
+	uint32_t low;  /* no word of free_map below this one has a bit set */
 	uint64_t used; /* bytes of chunks in use */
-	uint64_t fail_after;
+	uint64_t fail_first, fail_last; /* allocations that are to fail */
 	uint64_t allocations;
+	uint64_t objects;
 	struct list partial[CLASS_COUNT];
-	struct list free_runs;
 	void *roots[ROOT_MAX];
+	uint64_t free_map[CHUNKS_MAX / 64]; /* a bit per chunk; only what was ever used is resident */
 };
 
 /* The arena's own state is the first thing inside it. */
 static struct arena *const arena = (struct arena *)ARENA_BASE;
+#define OWN_CHUNKS ((sizeof(struct arena) + CHUNK_SIZE - 1) / CHUNK_SIZE)
 
 int arena_init(uint64_t limit)
 {
 	int r = host_map_arena(ARENA_BASE, ARENA_MAX_BYTES);
 	if (r < 0)
 		return r;
-	arena->limit = MIN(limit, ARENA_MAX_BYTES - CHUNK_SIZE);
-	arena->next = ARENA_BASE + CHUNK_SIZE;
+	arena->limit = MIN(limit, ARENA_MAX_BYTES - OWN_CHUNKS * CHUNK_SIZE);
+	arena->next = OWN_CHUNKS;
 	for (size_t i = 0; i < CLASS_COUNT; i++)
 		list_init(&arena->partial[i]);
-	list_init(&arena->free_runs);
 	return 0;
 }
 
-/* Takes `count` chunks from the front of a free run that is large enough. */
-static struct chunk *take_free_run(uint32_t count)
+static struct chunk *chunk_at(uint32_t index)
 {
-	struct chunk *run;
+	return (struct chunk *)(uintptr_t)(ARENA_BASE + (uint64_t)index * CHUNK_SIZE);
+}
 
-	list_for_each(run, &arena->free_runs, link) {
-		if (run->used < count)
-			continue;
-		if (run->used > count) {
-			struct chunk *rest =
-				(struct chunk *)(void *)((char *)run + (size_t)count * CHUNK_SIZE);
-			rest->magic = CHUNK_MAGIC;
-			rest->used = run->used - count;
-			list_insert_between(&rest->link, run->link.prev, run->link.next);
-		} else {
-			list_del(&run->link);
-		}
-		memset(run, 0, sizeof(*run));
-		return run;
+/* ---- free chunks ---- */
+
+static void mark_free(uint32_t first, uint32_t count, bool free)
+{
+	for (uint32_t i = first; i < first + count; i++) {
+		uint64_t bit = 1ull << (i % 64);
+		if (free)
+			arena->free_map[i / 64] |= bit;
+		else
+			arena->free_map[i / 64] &= ~bit;
 	}
-	return NULL;
+}
+
+/* The first free run of `count` chunks, lowest address first; 0 = none. */
+static uint32_t find_free(uint32_t count)
+{
+	uint32_t words = (arena->next + 63) / 64, run = 0;
+	bool any = false;
+
+	for (uint32_t w = arena->low; w < words; w++) {
+		uint64_t map = arena->free_map[w];
+
+		if (!map) {
+			if (!any)
+				arena->low = w + 1;
+			run = 0;
+			continue;
+		}
+		any = true;
+		for (uint32_t bit = 0; bit < 64; bit++) {
+			if (!run && !(map >> bit))
+				break; /* nothing more in this word */
+			run = map >> bit & 1 ? run + 1 : 0;
+			if (run == count)
+				return w * 64 + bit + 1 - count;
+		}
+	}
+	return 0;
 }
 
 static struct chunk *chunks_new(uint32_t count, uint8_t class)
 {
 	uint64_t size = (uint64_t)count * CHUNK_SIZE;
-	struct chunk *c;
 
 	if (size > arena->limit || arena->used > arena->limit - size)
 		return NULL;
-	c = take_free_run(count);
-	if (!c) {
-		if (size > ARENA_BASE + ARENA_MAX_BYTES - arena->next)
+	uint32_t index = find_free(count);
+	if (index) {
+		mark_free(index, count, false);
+	} else {
+		if (count > CHUNKS_MAX - arena->next)
 			return NULL;
-		c = (struct chunk *)(uintptr_t)arena->next;
-		arena->next += size;
+		index = arena->next;
+		arena->next += count;
 	}
+	struct chunk *c = chunk_at(index);
 	arena->used += size;
 	c->magic = CHUNK_MAGIC;
 	c->class = class;
@@ -113,38 +141,15 @@ static struct chunk *chunks_new(uint32_t count, uint8_t class)
 	return c;
 }
 
-static bool adjacent(const struct chunk *a, const struct chunk *b)
-{
-	return (const char *)a + (size_t)a->used * CHUNK_SIZE == (const char *)b;
-}
-
-/* Gives the memory back to the host and the address range to the list of free runs. */
+/* Gives the memory back to the host and the address range to whoever asks next. */
 static void chunks_free(struct chunk *c, uint32_t count)
 {
-	struct chunk *next;
+	uint32_t index = (uint32_t)(((uintptr_t)c - ARENA_BASE) / CHUNK_SIZE);
 
 	arena->used -= (uint64_t)count * CHUNK_SIZE;
 	host_discard(c, (size_t)count * CHUNK_SIZE);
-	c->magic = CHUNK_MAGIC;
-	c->used = count;
-	list_for_each(next, &arena->free_runs, link) {
-		if (next > c)
-			break;
-	}
-	list_insert_between(&c->link, next->link.prev, &next->link);
-	if (&next->link != &arena->free_runs && adjacent(c, next)) {
-		c->used += next->used;
-		list_del(&next->link);
-		memset(next, 0, sizeof(*next));
-	}
-	if (c->link.prev != &arena->free_runs) {
-		struct chunk *prev = list_entry(c->link.prev, struct chunk, link);
-		if (adjacent(prev, c)) {
-			prev->used += c->used;
-			list_del(&c->link);
-			memset(c, 0, sizeof(*c));
-		}
-	}
+	mark_free(index, count, true);
+	arena->low = MIN(arena->low, index / 64);
 }
 
 static uint8_t class_of(size_t size)
@@ -212,18 +217,24 @@ static void slab_free(struct chunk *c, void *object)
 static bool injected_failure(void)
 {
 	arena->allocations++;
-	return arena->fail_after && arena->allocations >= arena->fail_after;
+	return arena->allocations >= arena->fail_first && arena->allocations <= arena->fail_last;
+}
+
+static void *large_new(size_t size)
+{
+	uint32_t count = (uint32_t)((size + CHUNK_HEADER + CHUNK_SIZE - 1) / CHUNK_SIZE);
+	struct chunk *c = chunks_new(count, LARGE_CLASS);
+	return c ? (char *)c + CHUNK_HEADER : NULL;
 }
 
 void *kmalloc(size_t size)
 {
 	if (injected_failure() || size > (1u << 30))
 		return NULL;
-	if (size <= class_size[CLASS_COUNT - 1])
-		return slab_new(class_of(size));
-	uint32_t count = (uint32_t)((size + CHUNK_HEADER + CHUNK_SIZE - 1) / CHUNK_SIZE);
-	struct chunk *c = chunks_new(count, LARGE_CLASS);
-	return c ? (char *)c + CHUNK_HEADER : NULL;
+	void *object = size <= class_size[CLASS_COUNT - 1] ? slab_new(class_of(size)) :
+							     large_new(size);
+	arena->objects += object != NULL;
+	return object;
 }
 
 void kfree(void *ptr)
@@ -231,6 +242,7 @@ void kfree(void *ptr)
 	if (!ptr)
 		return;
 	struct chunk *c = chunk_of(ptr);
+	arena->objects--;
 	if (c->class == LARGE_CLASS)
 		chunks_free(c, c->used);
 	else
@@ -300,7 +312,25 @@ void *arena_root(enum arena_root id, size_t size)
 	return arena->roots[id];
 }
 
+uint64_t arena_objects(void)
+{
+	return arena->objects;
+}
+
+uint64_t arena_allocations(void)
+{
+	return arena->allocations;
+}
+
+void arena_fail(uint64_t n, uint64_t count)
+{
+	uint64_t first = arena->allocations + n;
+
+	arena->fail_first = n ? first : 0;
+	arena->fail_last = !n ? 0 : count > UINT64_MAX - first ? UINT64_MAX : first + count - 1;
+}
+
 void arena_fail_after(uint64_t n)
 {
-	arena->fail_after = n ? arena->allocations + n : 0;
+	arena_fail(n, UINT64_MAX);
 }

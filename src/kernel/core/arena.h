@@ -31,6 +31,8 @@ void *arena_pages(size_t count);
 void arena_pages_free(void *pages, size_t count);
 
 uint64_t arena_used(void); /* bytes handed out, in pages */
+uint64_t arena_objects(void); /* allocations not freed: what tests of leaks compare */
+uint64_t arena_allocations(void); /* ever tried */
 
 /*
  * Module roots: a module keeps all its state in one struct found through its root id, so that a
@@ -65,6 +67,7 @@ enum arena_root {
 	ROOT_METER,
 	ROOT_ORPHANS,
 	ROOT_OPS,
+	ROOT_HASH,
 	ROOT_MAX,
 };
 void *arena_root(enum arena_root id, size_t size);
@@ -83,5 +86,6 @@ char *kmemdup0(const void *bytes, size_t size); /* copy plus a NUL */
 #define knew_array(type, count) ((type *)kmalloc_array(sizeof(type), (count)))
 void *kmalloc_array(size_t size, size_t count); /* NULL on overflow */
 
-/* Tests: make the n-th allocation from now (1 = next) and every later one fail; 0 switches off. */
-void arena_fail_after(uint64_t n);
+/* Tests: `count` allocations fail from the n-th on (1 = next); n = 0 switches off. */
+void arena_fail(uint64_t n, uint64_t count);
+void arena_fail_after(uint64_t n); /* the n-th and every later one */

@@ -25,6 +25,7 @@
 #include <sys/inotify.h>
 
 #include "kernel/core/arena.h"
+#include "kernel/core/hash.h"
 #include "kernel/fs/notify.h"
 #include "kernel/fs/vfs_internal.h"
 
@@ -40,24 +41,9 @@ int dentry_cache_init(struct vfs_state *state)
 	return 0;
 }
 
-/* Eight bytes at a time; the quality is that of a multiply-xorshift, enough for chains. */
 static uint32_t hash_name(const struct dentry *parent, struct qstr name)
 {
-	const uint64_t k = 0x9e3779b97f4a7c15ull;
-	uint64_t h = ((uint64_t)(uintptr_t)parent >> 4) * k ^ name.length;
-	const char *s = name.name;
-	size_t n = name.length;
-	uint64_t w;
-	for (; n >= 8; n -= 8, s += 8) {
-		memcpy(&w, s, 8);
-		h = (h ^ w) * k;
-		h ^= h >> 29;
-	}
-	w = 0;
-	for (size_t i = 0; i < n; i++)
-		w |= (uint64_t)(unsigned char)s[i] << (8 * i);
-	h = (h ^ w) * k;
-	return (uint32_t)(h >> 32);
+	return hash_bytes(name.name, name.length, (uintptr_t)parent);
 }
 
 static struct list *bucket(uint32_t hash)

@@ -6,17 +6,14 @@
 #include <string.h>
 
 #include "kernel/core/arena.h"
+#include "kernel/core/hash.h"
 #include "kernel/fs/tree/tree_internal.h"
 
 #define FIRST_BUCKETS 8u
 
 static uint32_t hash_name(struct qstr name)
 {
-	uint32_t h = 2166136261u;
-
-	for (uint16_t i = 0; i < name.length; i++)
-		h = (h ^ (uint8_t)name.name[i]) * 16777619u;
-	return h ^ (h >> 15);
+	return hash_bytes(name.name, name.length, 0);
 }
 
 static struct tree_dir *dir_get(struct inode *dir)

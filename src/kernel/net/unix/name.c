@@ -15,6 +15,7 @@
 
 #include "base/util.h"
 #include "kernel/core/arena.h"
+#include "kernel/core/hash.h"
 #include "kernel/fs/notify.h"
 #include "kernel/fs/path.h"
 #include "kernel/fs/vfs.h"
@@ -74,9 +75,7 @@ int unix_name_of(struct socket *s, bool peer, struct sockaddr_storage *ret, sock
 /* Each socket type has names of its own. */
 static struct list *bucket_of(const char *name, uint16_t size)
 {
-	uint32_t h = 2166136261u; /* FNV-1a */
-	for (uint16_t i = 0; i < size; i++)
-		h = (h ^ (uint8_t)name[i]) * 16777619u;
+	uint32_t h = hash_bytes(name, size, 0);
 	return &unix_root()->abstract[h % ARRAY_SIZE(unix_root()->abstract)];
 }
 

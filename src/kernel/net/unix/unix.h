@@ -73,7 +73,7 @@ static inline struct unix_sock *unix_sock(struct socket *s)
 
 struct unix_state_root {
 	struct list all;
-	struct list abstract[64];
+	struct list abstract[1024];
 	struct list in_flight; /* gc_link */
 	uint32_t next_autobind;
 	bool collecting, gc_wanted;
