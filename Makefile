@@ -4,7 +4,7 @@ BUILD = build
 JOBS := $(shell nproc)
 NINJA = ninja -j $(JOBS) -C
 
-.PHONY: all run check cpython asan fuzz coverage bench docs lint format install-build install-test clean help
+.PHONY: all run check cpython asan fuzz faults coverage bench docs lint format install-build install-test clean help
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD) --quiet
@@ -41,6 +41,10 @@ fuzz: install-test
 	@$(NINJA) build-fuzz --quiet
 	@$(NINJA) build-asan --quiet
 	@tests/fuzz/run --build build-fuzz --guest build-asan --seconds $(SECONDS)
+
+# Every single allocation of the kernel process fails once (a minute or two).
+faults: install-test all
+	@BUILD=$(CURDIR)/$(BUILD) FAULTS_STEP=1 /usr/bin/python3 tests/escape/faults.py
 
 # Line coverage of the tests: build-coverage/coverage.txt
 coverage: install-test

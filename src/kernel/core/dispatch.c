@@ -181,13 +181,24 @@ static void begin(struct task *t, const struct notification *n)
 	run(c);
 }
 
+/* Died since, or there is no memory for it: it cannot go on without a table, but it can end. */
+static void dispatch_unknown(const struct notification *n)
+{
+	if (n->nr != SYS_exit && n->nr != SYS_exit_group) {
+		host_notify_reply(n->id, -ENOMEM);
+		return;
+	}
+	struct process *p = birth_process_of(n->host_tid);
+	if (host_notify_continue(n->id) == 0 && p)
+		birth_unknown_left(p);
+}
+
 void dispatch(const struct notification *n)
 {
 	struct task *t = task_of_notification(n->host_tid);
 
 	if (!t) {
-		/* Died since, or we are out of memory for it: it cannot go on without a table. */
-		host_notify_reply(n->id, -ENOMEM);
+		dispatch_unknown(n);
 		return;
 	}
 	if (!list_empty(&t->proc->pending_clones))

@@ -13,6 +13,7 @@
 #include "kernel/fs/tty/tty.h"
 #include "kernel/fs/vfs.h"
 #include "kernel/host/proc.h"
+#include "kernel/host/process.h"
 #include "kernel/host/tag.h"
 #include "kernel/mm/shm.h"
 #include "kernel/task/life.h"
@@ -223,6 +224,8 @@ static struct task *bind_process(struct pending_clone *p, int host_pid, int pid)
 		memcpy(t->comm, p->comm, sizeof(t->comm));
 		process_watch(proc);
 	} else {
+		/* No memory: the record of what it owns is used up, it would run with nothing. */
+		host_signal_process(host_pid, SIGKILL);
 		if (proc)
 			process_free(proc);
 		limit_release(LIMIT_PIDS, 1);
@@ -426,6 +429,23 @@ void birth_thread_gone(struct task *t)
 		if (p->parent == t)
 			p->parent = NULL;
 	}
+}
+
+struct process *birth_process_of(int host_tid)
+{
+	int host_pid, host_ppid, tid, pid;
+
+	if (host_proc_ids(host_tid, &host_pid, &host_ppid, &tid, &pid) < 0)
+		return NULL;
+	return process_find_host(host_pid);
+}
+
+void birth_unknown_left(struct process *proc)
+{
+	if (!proc->thread_charges)
+		return;
+	proc->thread_charges--;
+	limit_release(LIMIT_PIDS, 1);
 }
 
 void birth_process_exit(struct process *proc)

@@ -22,6 +22,10 @@ int birth_init_process(int host_pid, struct task **ret);
 void birth_thread_gone(struct task *t);
 /* Binds every child there is, of all processes. Costly. */
 void birth_find_all(void);
+/* Of a thread that task_of_notification() has no memory for: its process, or NULL. */
+struct process *birth_process_of(int host_tid);
+/* Such a thread ended: its charge goes. */
+void birth_unknown_left(struct process *p);
 /* The process ends: threads that were never seen are not awaited any more. */
 void birth_process_exit(struct process *p);
 /* The process is dead: its last children are bound. */

@@ -1,0 +1,13 @@
+/* What a guest says to the kernel process of tests/faults/hook.c. */
+#pragma once
+
+#include <stdint.h>
+
+#define FAULTS_ARM 0xfa170001u
+#define FAULTS_REPORT 0xfa170002u
+#define FAULTS_SHRINK 0xfa170003u
+
+struct faults_report {
+	uint64_t objects, allocations; /* in use; ever tried */
+	uint64_t files, buffers, disk_bytes, inodes, pids;
+};
