@@ -32,6 +32,8 @@ struct key {
 
 /* 0 and *ret, or -ENOENT: unknown or revoked. Constant time in the key; answers from memory. */
 int key_check(struct store *s, const char *text, struct key *ret);
+/* By number; -ENOENT. */
+int key_get(struct store *s, int64_t id, struct key *ret);
 int key_add(struct store *s, const char *name, const struct key_limits *limits,
 	    char ret_text[KEY_TEXT_SIZE], struct key *ret, struct error *err);
 int key_list(struct store *s, void (*fn)(void *ctx, const struct key *k), void *ctx,

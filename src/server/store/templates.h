@@ -47,3 +47,9 @@ int template_tag_add(struct store *s, const char *target, const char *const *tag
 		     char ret_build_id[37], struct error *err);
 int template_tag_remove(struct store *s, const char *name, const char *const *tags,
 			unsigned int count, struct error *err);
+
+struct template_limits {
+	uint32_t cpu_count, memory_mb, disk_mb;
+};
+/* Makes the built-in templates, or gives them these limits. At start. */
+int template_keep_builtin(struct store *s, const struct template_limits *limits, struct error *err);
