@@ -31,6 +31,8 @@ int runtime_new(uv_loop_t *loop, int control_fd, const struct runtime_events *ev
 void runtime_set_context(struct runtime *rt, const struct runtime_events *events, void *ctx);
 /* Ends the sandbox; `died` follows. */
 void runtime_shutdown(struct runtime *rt, const char *reason);
+/* Closes the channel at once; `died` follows, with this reason. */
+void runtime_abandon(struct runtime *rt, const char *reason);
 
 /* ---- processes ---- */
 
