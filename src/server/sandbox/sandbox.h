@@ -59,7 +59,7 @@ struct sandbox {
 	struct list link;
 	struct server *server;
 	struct sandbox_record record;
-	struct runtime *runtime; /* NULL while not alive (ended, or paused without memory) */
+	struct runtime *runtime; /* NULL before it runs and when its end has begun */
 	struct process_table *processes; /* owned by server/process */
 	struct metrics_ring *metrics;	 /* owned by server/observe */
 	struct log_ring *logs;		 /* owned by server/observe */
@@ -95,23 +95,32 @@ struct sandbox_spec {
 	int64_t key_id;
 };
 
-/* err NULL = success. The code of err is an errno: -ENOENT template, -EAGAIN a limit of the key
- * (retry_after_s > 0), -EBUSY a transition is going on, -ESRCH not there, -EALREADY. */
+/*
+ * err NULL = success. The code of err is an errno: ENOENT template, EAGAIN a limit of the key or of
+ * the server (retry_after_s > 0), ERANGE a timeout beyond the maximum, EBUSY a transition is going on,
+ * ESRCH it ended meanwhile (or is ending), EALREADY, ENOSPC the disk of the server is full, EIO. May
+ * be called before the function that it was given to returns. s is NULL when the sandbox is not there
+ * (any more).
+ */
 typedef void (*sandbox_done_fn)(void *ctx, struct sandbox *s, const struct error *err,
 				unsigned int retry_after_s);
 
 void sandbox_create(struct server *server, const struct sandbox_spec *spec, sandbox_done_fn fn,
 		    void *ctx);
-/* Ends it for good, paused or running. */
+/* Ends it for good, paused or running. Done when nothing of it is left; s is then about to be freed. */
 void sandbox_kill(struct sandbox *s, const char *reason, sandbox_done_fn fn, void *ctx);
-/* End of life = now + seconds (0 = now). extend_only: never earlier than it was. */
+/* End of life = now + seconds (0 = now). extend_only: never earlier than it was. -EBUSY: it is not
+ * running; -ERANGE: longer than the configured maximum. */
 int sandbox_set_timeout(struct sandbox *s, uint64_t seconds, bool extend_only, struct error *err);
 /* Freezes in memory, or (memory false) ends the processes and keeps the files. -EALREADY. */
 void sandbox_pause(struct sandbox *s, bool memory, sandbox_done_fn fn, void *ctx);
 /* Running again; a running one is done at once with EALREADY, and its life extended. timeout_s 0 =
- * as long as it was made for. */
+ * as long as its last timeout said. While another resume is under way this one joins it. */
 void sandbox_resume(struct sandbox *s, uint32_t timeout_s, bool memory, sandbox_done_fn fn,
 		    void *ctx);
+/* For traffic that meets a paused sandbox: resumes it for as long as its last timeout said. EPERM
+ * when it does not want that. */
+void sandbox_auto_resume(struct sandbox *s, sandbox_done_fn fn, void *ctx);
 /* Replaces the settings; network is JSON text, NULL = cleared. */
 int sandbox_set_network(struct sandbox *s, const char *network, int allow_internet,
 			struct error *err);
@@ -133,3 +142,21 @@ int sandbox_list(struct server *server, const struct sandbox_filter *f,
 		 void (*fn)(void *ctx, const struct sandbox_record *r), void *ctx, bool *ret_more,
 		 struct error *err);
 unsigned int sandbox_count(const struct server *server, enum sandbox_state state);
+
+/* The launcher's number of it; 0 = none. */
+uint64_t sandbox_launch_id(const struct sandbox *s);
+
+/* ---- for main.c ---- */
+
+/* Marks what the database has as alive as ended ("server restarted"); then the pool fills. */
+int sandboxes_start(struct server *server, struct error *err);
+/* No creates any more; every sandbox is ended for that reason, then `done` once. */
+void sandboxes_stop(struct server *server, const char *reason, void (*done)(void *ctx), void *ctx);
+void sandboxes_free(struct server *server);
+/* After the configuration was loaded again. */
+void sandboxes_reload(struct server *server);
+/* fn is called when the processes of a sandbox are gone: it ended (the struct is freed afterwards), or
+ * was rebooted. At most 8. */
+void sandboxes_on_gone(struct server *server, void (*fn)(struct sandbox *s));
+/* Cells that wait in the pool. */
+unsigned int sandboxes_pooled(const struct server *server);
