@@ -14,6 +14,8 @@ static const struct verb {
 	const char *help;
 } verbs[] = {
 	{ "run", verb_run, "run a program in a sandbox" },
+	{ "serve", verb_serve, "keep sandboxes for clients of the E2B SDKs" },
+	{ "key", verb_key, "make, list and revoke API keys of the server" },
 	{ "doctor", verb_doctor, "what this host offers, what is missing, how to fix it" },
 	{ "version", verb_version, "print the version" },
 	{ "help", verb_help, "print this text, or the options of a verb" },

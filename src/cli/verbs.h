@@ -8,6 +8,8 @@ struct verb_context {
 };
 
 int verb_run(const struct verb_context *ctx, int argc, char **argv);
+int verb_serve(const struct verb_context *ctx, int argc, char **argv);
+int verb_key(const struct verb_context *ctx, int argc, char **argv);
 int verb_doctor(const struct verb_context *ctx, int argc, char **argv);
 int verb_version(const struct verb_context *ctx, int argc, char **argv);
 int verb_help(const struct verb_context *ctx, int argc, char **argv);
