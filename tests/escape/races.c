@@ -3,7 +3,9 @@
 #include "attack.h"
 
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
+#include <termios.h>
 
 static volatile bool flipping;
 
@@ -188,6 +190,29 @@ TEST(a_message_header_that_changes)
 	}
 	for (int fd = 3; fd < 4096; fd++)
 		close(fd); /* what was passed and received */
+	stop_flipping(thread);
+}
+
+/* struct ifconf has a length and a pointer, struct termios flags, an address a length beside it. */
+TEST(structures_of_ioctls_that_change)
+{
+	static unsigned char area[64], room[256];
+	unsigned char good[64] = { 0 }, bad[64];
+	static const unsigned long requests[] = { 0x8912 /* SIOCGIFCONF */, 0x8913, 0x8927, 0x8933, 0x8942, TCGETS, TCSETS, TCSETSW, TIOCSWINSZ, TIOCGWINSZ,
+						  TIOCSPGRP, FIONBIO, FIONREAD, FIOASYNC, TIOCGPTPEER };
+	memset(bad, 0xff, sizeof(bad));
+	((int *)good)[0] = sizeof(room);
+	((void **)good)[1] = room;
+	struct flip f = { (volatile char *)area, (const char *)good, (const char *)bad, sizeof(good) };
+	int fds[] = { socket(AF_INET, SOCK_DGRAM, 0), open("/dev/ptmx", O_RDWR | O_NOCTTY), open("/etc/passwd", O_RDONLY), -1 };
+	pthread_t thread = start_flipping(&f);
+	for (int i = 0; i < 400; i++)
+		for (size_t r = 0; r < sizeof(requests) / sizeof(requests[0]); r++)
+			for (int n = 0; n < 3; n++) {
+				int made = ioctl(fds[n], requests[r], area);
+				if (requests[r] == TIOCGPTPEER && made > 2)
+					close(made);
+			}
 	stop_flipping(thread);
 }
 
