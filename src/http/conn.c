@@ -61,9 +61,21 @@ static void start_protocol(struct http_conn *c, const struct http_protocol *prot
 	}
 }
 
+/* HTTP/2 without TLS begins with a request that HTTP/1.1 does not have. */
+static void choose_protocol(struct http_conn *c, const uint8_t *data, size_t size)
+{
+	static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+	c->spoke = true;
+	if (!c->sock.tls && size >= sizeof(preface) - 1 &&
+	    memcmp(data, preface, sizeof(preface) - 1) == 0)
+		start_protocol(c, &http2_protocol);
+}
+
 static void on_data(struct sock *s, const uint8_t *data, size_t size)
 {
 	struct http_conn *c = of(s);
+	if (!c->spoke)
+		choose_protocol(c, data, size);
 	if (c->protocol)
 		c->protocol->input(c, data, size);
 }
@@ -88,8 +100,7 @@ static void on_secure(struct sock *s)
 {
 	struct http_conn *c = of(s);
 	bool h2 = tls_is_h2(s->tls);
-	(void)h2;
-	start_protocol(c, &http1_protocol);
+	start_protocol(c, h2 ? &http2_protocol : &http1_protocol);
 }
 
 static void on_closed(struct sock *s)

@@ -63,13 +63,12 @@ struct http_conn {
 	struct list link;		      /* all connections of the server */
 	struct list ready;		      /* those to be run */
 	const struct http_protocol *protocol; /* NULL during the TLS handshake */
-	union {
-		struct h1 h1;
-		struct h2 *h2;
-	};
+	struct h1 h1;
+	struct h2 *h2;
 	struct address_count *address; /* NULL = not counted */
 	uint64_t deadline_ms;	       /* on the loop's clock; 0 = none */
 	bool draining;
+	bool spoke; /* the client has sent something */
 	char peer[56];
 };
 

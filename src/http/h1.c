@@ -305,6 +305,18 @@ static size_t consume(struct http_conn *c, const uint8_t *data, size_t size)
 	return used;
 }
 
+static void send_continue(struct http_conn *c)
+{
+	static char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	struct h1 *h = &c->h1;
+	if (!h->expect_continue || !h->x || !h->x->body_reading || h->x->started)
+		return;
+	h->expect_continue = false;
+	uv_buf_t piece = uv_buf_init(text, sizeof(text) - 1);
+	if (h->in.size == 0)
+		(void)sock_send(&c->sock, &piece, 1);
+}
+
 /* Whether to go on reading, and how long to wait for more of a body. */
 static void settle(struct http_conn *c)
 {
@@ -313,6 +325,7 @@ static void settle(struct http_conn *c)
 		return;
 	if (h->in.size == 0)
 		buffer_fini(&h->in);
+	send_continue(c);
 	bool full = h->state == H1_DONE	  ? h->in.size >= HTTP_PIPELINED_BYTES
 		    : h->state == H1_HEAD ? false
 					  : h->in.size > 0;
@@ -348,18 +361,6 @@ static void h1_input(struct http_conn *c, const uint8_t *data, size_t size)
 	settle(c);
 }
 
-static void send_continue(struct http_conn *c)
-{
-	static char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
-	struct h1 *h = &c->h1;
-	if (!h->expect_continue || !h->x || !h->x->body_reading || h->x->started)
-		return;
-	h->expect_continue = false;
-	uv_buf_t piece = uv_buf_init(text, sizeof(text) - 1);
-	if (h->in.size == 0)
-		(void)sock_send(&c->sock, &piece, 1);
-}
-
 static void h1_run(struct http_conn *c)
 {
 	struct h1 *h = &c->h1;
@@ -370,7 +371,6 @@ static void h1_run(struct http_conn *c)
 	}
 	if (h->x)
 		(void)exchange_run(h->x);
-	send_continue(c);
 	uint8_t none = 0;
 	size_t used = consume(c, h->in.data ? h->in.data : &none, h->in.size);
 	buffer_take(&h->in, MIN(used, h->in.size));
