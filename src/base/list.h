@@ -73,6 +73,7 @@ static inline void list_splice_tail(struct list *to, struct list *from)
 #define list_entry(node, type, member) container_of(node, type, member)
 #define list_first(head, type, member) list_entry((head)->next, type, member)
 
+/* `head` is evaluated at every step: an expression without effects. */
 #define list_for_each(pos, head, member)                                                           \
 	for (pos = list_entry((head)->next, __typeof__(*pos), member); &pos->member != (head);    \
 	     pos = list_entry(pos->member.next, __typeof__(*pos), member))

@@ -280,7 +280,9 @@ static void check_time(struct session *s)
 	if ((s->kill_ns && now >= s->kill_ns) || (s->end_ns && now >= s->end_ns))
 		s->died = true;
 	if (!s->spawned && now > s->began_ns + START_PATIENCE_NS) {
-		error_set(&err, 0, "the kernel process did not get ready");
+		error_set(&err, 0, "the kernel process did not get ready within %u s "
+				   "(hotcell doctor says what this host lacks)",
+			  (unsigned int)(START_PATIENCE_NS / NSEC_PER_SEC));
 		fail(s, &err);
 		s->died = true;
 	}

@@ -194,6 +194,43 @@ static int sibling_body(void *unused)
 	_exit(getppid() == 1 ? 1 : 33);
 }
 
+static _Atomic int latest;
+static _Atomic bool over;
+
+/* Looks at zombies, in lists of several, while they are waited for. */
+static void *look_at_the_dead(void *unused)
+{
+	char path[64], text[256];
+	while (!over) {
+		snprintf(path, sizeof(path), "/proc/%d/stat", latest);
+		int fd = open(path, O_RDONLY);
+		if (fd >= 0)
+			(void)!read(fd, text, sizeof(text));
+		close(fd);
+	}
+	return unused;
+}
+
+TEST(the_dead_are_looked_at_while_they_are_waited_for)
+{
+	pthread_t thread;
+	CHECK_EQ(pthread_create(&thread, NULL, look_at_the_dead, NULL), 0);
+	for (int round = 0; round < 40; round++) {
+		pid_t pids[40];
+		for (int i = 0; i < 40; i++) {
+			pids[i] = fork();
+			CHECK(pids[i] >= 0);
+			if (pids[i] == 0)
+				_exit(0);
+			latest = pids[i];
+		}
+		for (int i = 0; i < 40; i++)
+			CHECK_EQ(waitpid(pids[i], NULL, 0), pids[i]);
+	}
+	over = true;
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+}
+
 TEST(a_sibling_is_the_parents_child)
 {
 	static char stack[65536];

@@ -120,12 +120,22 @@ void control_finish(void)
 	send_died(how[sandbox_state()], sandbox_reason());
 }
 
+/* Errors of calls that a host lacks or forbids, rather than of what the caller asked for. */
+static bool is_hosts_fault(int error)
+{
+	error = error < 0 ? -error : error;
+	return error == EPERM || error == ENOSYS || error == EINVAL || error == EBUSY ||
+	       error == EOPNOTSUPP;
+}
+
 void control_fail(int error, const char *what)
 {
-	char text[256];
+	char text[256], whole[sizeof(text) + 64];
 
 	host_format_error(text, sizeof(text), error, what);
-	send_died(WIRE_DEATH_FAULT, text);
+	snprintf(whole, sizeof(whole), "%s%s", text,
+		 is_hosts_fault(error) ? " (hotcell doctor says what this host lacks)" : "");
+	send_died(WIRE_DEATH_FAULT, whole);
 	host_exit(1);
 }
 

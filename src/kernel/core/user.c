@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "kernel/core/arena.h"
 #include "kernel/core/clock.h"
+#include "kernel/core/sandbox.h"
 #include "kernel/host/guest_memory.h"
 #include "kernel/task/task.h"
 
@@ -26,6 +27,19 @@ void *scratch_buffer(void)
 	return scratch;
 }
 
+/* A host that forbids it does so from the first time on: nothing can be served. */
+static ssize_t guest_read(struct task *t, void *dst, uint64_t src, size_t size)
+{
+	static bool worked;
+	ssize_t n = host_guest_read(t->host_tid, dst, src, size);
+
+	worked |= n > 0;
+	if (!worked && (n == -EPERM || n == -ENOSYS))
+		sandbox_end(SANDBOX_FAULT, "the host forbids process_vm_readv: the memory of programs "
+					   "cannot be read (hotcell doctor says more)");
+	return n;
+}
+
 static bool range_ok(struct uaddr a, size_t size)
 {
 	return a.v < USER_TOP && size <= USER_TOP - a.v;
@@ -37,7 +51,7 @@ ssize_t user_read_some(struct task *t, void *dst, struct uaddr src, size_t size)
 		return 0;
 	if (src.v >= USER_TOP)
 		return -EFAULT;
-	ssize_t n = host_guest_read(t->host_tid, dst, src.v, MIN(size, USER_TOP - src.v));
+	ssize_t n = guest_read(t, dst, src.v, MIN(size, USER_TOP - src.v));
 	return n <= 0 ? -EFAULT : n;
 }
 
@@ -57,7 +71,7 @@ int user_read(struct task *t, void *dst, struct uaddr src, size_t size)
 		return 0;
 	if (!range_ok(src, size))
 		return -EFAULT;
-	return host_guest_read(t->host_tid, dst, src.v, size) == (ssize_t)size ? 0 : -EFAULT;
+	return guest_read(t, dst, src.v, size) == (ssize_t)size ? 0 : -EFAULT;
 }
 
 int user_write(struct task *t, struct uaddr dst, const void *src, size_t size)

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "kernel/core/sandbox.h"
+
 /* linux/errno.h, not exported: codes by which a call asks to be restarted. */
 #define ERESTARTSYS 512
 #define ERESTARTNOHAND 514
@@ -143,13 +145,20 @@ static void restore_signals(struct tracee *t)
 
 int tracee_stop(struct tracee *t, int pid, int tid, long nr)
 {
+	static bool worked;
 	int status, r;
 
 	*t = (struct tracee){ .pid = pid, .tid = tid };
 	if (has_stray(pid))
 		return -EBUSY;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0)
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0) {
+		/* A host that forbids it does so from the first time on: nothing could execute. */
+		if (!worked && (errno == EPERM || errno == ENOSYS))
+			sandbox_end(SANDBOX_FAULT, "the host forbids ptrace: no program can be started "
+						   "(hotcell doctor says more)");
 		return -ESRCH;
+	}
+	worked = true;
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0) {
 		stray_add(t);
 		return -ESRCH;

@@ -82,9 +82,10 @@ void zombie_add(struct process *p)
 
 static struct process *zombie_find(int guest_pid)
 {
+	struct list *zombies = zombie_list(); /* once: a second look may drop what we stand on */
 	struct process *p;
 
-	list_for_each(p, zombie_list(), all_link)
+	list_for_each(p, zombies, all_link)
 		if (p->pid == guest_pid)
 			return p;
 	return NULL;
