@@ -37,6 +37,7 @@ static int give_away(int fd, int pid)
 int main(int argc, char **argv)
 {
 	static char kernel[4096], stub[4096];
+	const struct cgroup no_group = { .count = 0 };
 	struct launched l;
 	struct error err;
 	int status;
@@ -48,7 +49,8 @@ int main(int argc, char **argv)
 	snprintf(stub, sizeof(stub), "%s/hotcell-stub", argv[1]);
 	struct launch_options options = { .kernel_path = kernel, .stub_path = stub };
 	identity_choose(&options.uid, &options.gid);
-	if (launch(&options, &l, &err) < 0) {
+	if (launch(&options, &l, &err) < 0 || launch_release(&l, &no_group, &err) < 0 ||
+	    launch_check(&l, &err) < 0) {
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
 	}
