@@ -26,6 +26,7 @@
 #include "kernel/host/jail.h"
 #include "kernel/host/jail_filter.h"
 #include "kernel/host/notify.h"
+#include "kernel/host/numbers.h"
 #include "kernel/host/poll.h"
 #include "kernel/host/proc.h"
 #include "kernel/host/process.h"
@@ -141,6 +142,7 @@ static void take_guests(struct guest_init *guests)
 	must(host_notify_init(listener, &synchronous), "seccomp listener");
 	/* When memory runs out the host kills a guest and not us; children inherit this. */
 	(void)host_proc_write(guests->pid, "oom_score_adj", "500", 3);
+	host_numbers_init(guests->pid);
 	let_init_exec();
 	host_poll_set_listener(listener);
 	must(birth_init_process(guests->pid, &init), "first process");

@@ -31,6 +31,7 @@
 #include "base/util.h"
 #include "kernel/control/control.h"
 #include "kernel/host/bpf.h"
+#include "kernel/host/nsfs.h"
 
 static const uint16_t allowed[] = {
 #define JAIL_SYSCALL(name) SYS_##name,
@@ -49,7 +50,9 @@ static const uint16_t allowed[] = {
 /* Arguments that count, per call: argument index and the values it may have. */
 static const uint32_t ioctl_ok[] = { SECCOMP_IOCTL_NOTIF_RECV,	   SECCOMP_IOCTL_NOTIF_SEND,
 				     SECCOMP_IOCTL_NOTIF_ID_VALID, SECCOMP_IOCTL_NOTIF_ADDFD,
-				     FIONREAD };
+				     FIONREAD,
+				     NS_GET_PID_IN_PIDNS,
+				     NS_GET_TGID_IN_PIDNS };
 static const uint32_t ptrace_ok[] = { PTRACE_SEIZE,   PTRACE_INTERRUPT, PTRACE_GETREGS,
 				     PTRACE_GETSIGMASK, PTRACE_SETSIGMASK,
 				      PTRACE_SETREGS, PTRACE_SYSCALL,	PTRACE_DETACH };

@@ -97,6 +97,23 @@ static int open_entry(int host_tid, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+int host_proc_open_namespace(int host_pid, const char *name)
+{
+	char path[64] = "self/";
+	size_t length = strlen(name);
+
+	if (proc_root < 0 || length > sizeof(path) - 16)
+		return -ENOENT;
+	char *p = path + 5;
+	if (host_pid > 0) {
+		p = put_number(path, host_pid);
+		*p++ = '/';
+	}
+	memcpy(p, name, length + 1);
+	int fd = openat(proc_root, path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 ssize_t host_proc_read(int host_tid, const char *name, char *dst, size_t capacity)
 {
 	size_t total = 0;

@@ -40,6 +40,9 @@ int host_proc_write(int host_tid, const char *name, const char *src, size_t size
  */
 int host_proc_ids(int host_tid, int *ret_tgid, int *ret_ppid, int *ret_ns_tid, int *ret_ns_tgid);
 
+/* Opens a namespace of a process (0 = our own), "ns/pid" and the like: a link to what has no path. */
+int host_proc_open_namespace(int host_pid, const char *name);
+
 /* The threads of a process, as the host lists them. Returns how many were stored or -errno. */
 int host_proc_threads(int host_pid, int *tids, int max);
 

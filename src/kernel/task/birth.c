@@ -12,6 +12,7 @@
 #include "kernel/fs/file.h"
 #include "kernel/fs/tty/tty.h"
 #include "kernel/fs/vfs.h"
+#include "kernel/host/numbers.h"
 #include "kernel/host/proc.h"
 #include "kernel/host/process.h"
 #include "kernel/host/tag.h"
@@ -278,15 +279,13 @@ static bool is_child_of_thread(const struct pending_clone *p, int host_pid)
 }
 
 /* Who cloned the process `host_pid`, whoever its parent is now. */
-static struct process *cloned_by(int host_pid, int host_ppid)
+static struct process *cloned_by(int host_pid)
 {
-	struct process *parent = process_find_host(host_ppid), *p;
+	struct process *p;
 	uint32_t tag;
 
 	if (host_tag_get(host_pid, &tag) < 0)
 		return NULL;
-	if (parent && parent->tag == tag)
-		return parent;
 	list_for_each(p, process_list(), all_link) {
 		if (p->tag == tag)
 			return p;
@@ -317,31 +316,30 @@ static struct pending_clone *match(struct process *parent, int host_pid)
 
 static struct task *bind(int host_tid)
 {
-	int host_pid, host_ppid, tid, pid;
+	struct host_numbers n;
 	struct process *proc, *parent;
 	struct pending_clone *p;
 
-	if (host_proc_ids(host_tid, &host_pid, &host_ppid, &tid, &pid) < 0)
+	if (host_numbers(host_tid, &n) < 0)
 		return NULL;
-	proc = process_find_host(host_pid);
+	proc = process_find_host(n.host_pid);
 	if (proc)
-		return bind_thread(proc, host_tid, tid);
-	if (host_pid != host_tid)
+		return bind_thread(proc, host_tid, n.tid);
+	if (n.host_pid != host_tid)
 		return NULL; /* a thread of a process whose leader was never seen: cannot be */
-	parent = cloned_by(host_pid, host_ppid);
-	p = parent ? match(parent, host_pid) : NULL;
-	return p ? bind_process(p, host_pid, pid) : NULL;
+	parent = cloned_by(n.host_pid);
+	p = parent ? match(parent, n.host_pid) : NULL;
+	return p ? bind_process(p, n.host_pid, n.pid) : NULL;
 }
 
 /* An exec under way may have ended the thread, and its number may belong to somebody else. */
 static bool is_stale(const struct task *t)
 {
-	int host_pid, host_ppid, tid, pid;
+	struct host_numbers n;
 
 	if (!t->proc->exec || t->host_tid == t->proc->host_pid)
 		return false;
-	return host_proc_ids(t->host_tid, &host_pid, &host_ppid, &tid, &pid) < 0 ||
-	       host_pid != t->proc->host_pid;
+	return host_numbers(t->host_tid, &n) < 0 || n.host_pid != t->proc->host_pid;
 }
 
 struct task *task_of_notification(int host_tid)
@@ -359,13 +357,13 @@ struct task *task_of_notification(int host_tid)
 static bool bind_first_new(struct pending_clone *p, const struct process *proc, const int *pids, int n)
 {
 	for (int i = n - 1; i >= 0; i--) {
-		int host_pid, host_ppid, tid, pid;
+		struct host_numbers numbers;
 		uint32_t tag;
 		if (process_find_host(pids[i]) || host_tag_get(pids[i], &tag) < 0 ||
 		    tag != proc->tag ||
-		    host_proc_ids(pids[i], &host_pid, &host_ppid, &tid, &pid) < 0)
+		    host_numbers(pids[i], &numbers) < 0)
 			continue;
-		bind_process(p, host_pid, pid);
+		bind_process(p, numbers.host_pid, numbers.pid);
 		return true;
 	}
 	return false;
