@@ -3,14 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -21,15 +19,24 @@
 #include "kernel/host/filter.h"
 #include "kernel/host/jail.h"
 
-/* Child and parent share this page: the listener's number in the child, or -errno. */
-struct handshake {
+/*
+ * The child shares our memory until it executes the stub: copying it would cost us a fault for each
+ * page that we go on writing to. So it has a stack of its own, makes system calls that do not fail
+ * (there is one errno), and keeps to what is here.
+ */
+static struct handshake {
 	_Atomic int done;
-	int listener;
+	int listener; /* its number in the child, or -errno */
+} handshake;
+
+struct init_plan {
+	uint64_t max_tasks;
+	bool show_refused;
 };
 
-static void futex_wake(struct handshake *h)
+static void futex_wake(void)
 {
-	syscall(SYS_futex, &h->done, FUTEX_WAKE, 1, NULL, NULL, 0);
+	syscall(SYS_futex, &handshake.done, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 static void lower_limit(int resource, rlim_t max)
@@ -47,7 +54,6 @@ static void lower_limit(int resource, rlim_t max)
  * user is one of its namespace. */
 static void limit_resources(uint64_t max_tasks)
 {
-	jail_forbid_core_dumps();
 	lower_limit(RLIMIT_NOFILE, 4096); /* for injected descriptors only */
 	/* Zombies, which our own count has released; ourselves and pid 1. */
 	lower_limit(RLIMIT_NPROC, MIN(max_tasks, RLIM_INFINITY - 16) + 16);
@@ -59,18 +65,19 @@ static void limit_resources(uint64_t max_tasks)
 }
 
 /* Runs in the child: nothing but system calls from here on. */
-static _Noreturn void become_init(struct handshake *h, uint64_t max_tasks, bool show_refused)
+static int become_init(void *plan)
 {
+	const struct init_plan *p = plan;
 	static struct sock_filter code[FILTER_MAX];
-	struct sock_fprog program = { .len = (unsigned short)filter_build(code, show_refused),
+	struct sock_fprog program = { .len = (unsigned short)filter_build(code, p->show_refused),
 				      .filter = code };
 	static char name[] = "init";
-	char *const argv[] = { name, NULL };
-	char *const envp[] = { NULL };
+	static char *const argv[] = { name, NULL };
+	static char *const envp[] = { NULL };
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	limit_resources(max_tasks);
+	limit_resources(p->max_tasks);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	jail_drop_capabilities();
@@ -79,53 +86,42 @@ static _Noreturn void become_init(struct handshake *h, uint64_t max_tasks, bool 
 	syscall(SYS_close_range, 0, ~0u, 0);
 	int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
 			      &program);
-	h->listener = fd < 0 ? -errno : fd;
-	atomic_store(&h->done, 1);
-	futex_wake(h);
+	handshake.listener = fd < 0 ? -errno : fd;
+	atomic_store(&handshake.done, 1);
+	futex_wake();
 	if (fd >= 0)
 		execve("/x", argv, envp);
 	_exit(111);
 }
 
-/* host-syscalls-setup: clone3 futex pidfd_open pidfd_getfd (before the lock) */
+/* host-syscalls-setup: clone futex pidfd_getfd (before the lock) */
 int host_guest_start(uint64_t max_tasks, bool show_refused, struct guest_init *ret)
 {
-	struct handshake *h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE,
-				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	static char stack[65536] __attribute__((aligned(16)));
+	static struct init_plan plan;
 	int pidfd = -1;
-	struct clone_args args = { .flags = CLONE_NEWPID | CLONE_PIDFD,
-				   .pidfd = (uint64_t)(uintptr_t)&pidfd,
-				   .exit_signal = SIGCHLD };
 
-	if (h == MAP_FAILED)
+	plan = (struct init_plan){ max_tasks, show_refused };
+	pid_t pid = clone(become_init, stack + sizeof(stack),
+			  CLONE_VM | CLONE_NEWPID | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+	if (pid < 0)
 		return -errno;
-	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-	if (pid == 0)
-		become_init(h, max_tasks, show_refused);
-	if (pid < 0) {
-		int r = -errno;
-		munmap(h, sizeof(*h));
-		return r;
-	}
-	*ret = (struct guest_init){ .pid = pid, .pidfd = pidfd, .handshake = h };
+	*ret = (struct guest_init){ .pid = pid, .pidfd = pidfd };
 	return 0;
 }
 
 int host_guest_listener(struct guest_init *g)
 {
-	struct handshake *h = g->handshake;
 	int r;
 
-	while (!atomic_load(&h->done)) {
+	while (!atomic_load(&handshake.done)) {
 		/* A dead child would leave us here: look every now and then. */
 		const struct timespec patience = { .tv_nsec = 100000000 };
-		syscall(SYS_futex, &h->done, FUTEX_WAIT, 0, &patience, NULL, 0);
-		if (!atomic_load(&h->done) && waitpid(g->pid, NULL, WNOHANG) == g->pid)
+		syscall(SYS_futex, &handshake.done, FUTEX_WAIT, 0, &patience, NULL, 0);
+		if (!atomic_load(&handshake.done) && waitpid(g->pid, NULL, WNOHANG) == g->pid)
 			break;
 	}
-	r = atomic_load(&h->done) ? h->listener : -ECHILD;
-	munmap(h, sizeof(*h));
-	g->handshake = NULL;
+	r = atomic_load(&handshake.done) ? handshake.listener : -ECHILD;
 	if (r >= 0) {
 		r = (int)syscall(SYS_pidfd_getfd, g->pidfd, r, 0);
 		r = r < 0 ? -errno : r;

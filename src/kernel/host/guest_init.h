@@ -9,7 +9,6 @@
 
 struct guest_init {
 	int pid, pidfd;
-	struct handshake *handshake;
 };
 
 /* `show_refused`: see filter.h. */

@@ -114,12 +114,22 @@ static void bound_capabilities(void)
 		;
 }
 
+/* The guests' first process inherits that, too. */
+static void forbid_core_dumps(void)
+{
+	const struct rlimit never = { NO_CORE_DUMP, NO_CORE_DUMP };
+
+	/* Fails where the caller's own hard limit is 0, and then that stays. */
+	setrlimit(RLIMIT_CORE, &never);
+}
+
 int jail_prepare(int stub_fd, struct jail_mounts *ret)
 {
 	const char *const options[][2] = { { "subset", "pid" }, { NULL, NULL } };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	bound_capabilities();
+	forbid_core_dumps();
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -errno;
 	int proc = fs_mount("proc", options,
@@ -218,19 +228,10 @@ void jail_drop_capabilities(void)
 	syscall(SYS_capset, &header, none);
 }
 
-void jail_forbid_core_dumps(void)
-{
-	const struct rlimit never = { NO_CORE_DUMP, NO_CORE_DUMP };
-
-	/* Fails where the caller's own hard limit is 0, and then that stays. */
-	setrlimit(RLIMIT_CORE, &never);
-}
-
 static void limit_self(void)
 {
 	const struct rlimit none = { 0, 0 };
 
-	jail_forbid_core_dumps();
 	setrlimit(RLIMIT_NICE, &none);
 	setrlimit(RLIMIT_RTPRIO, &none);
 	setrlimit(RLIMIT_MSGQUEUE, &none);

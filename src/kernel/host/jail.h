@@ -18,7 +18,7 @@ struct jail_mounts {
 	int root_fd; /* the new root, not in use yet */
 };
 
-/* Stage 1: dies with its parent, can gain no capability. `stub_fd` is consumed. */
+/* Stage 1: dies with its parent, can gain no capability, leaves no core dump. `stub_fd` is consumed. */
 int jail_prepare(int stub_fd, struct jail_mounts *ret);
 /* Stage 2: a private file system in memory for what guests write: its descriptor. */
 int jail_open_store(uint64_t bytes, uint64_t inodes);
@@ -28,8 +28,6 @@ int jail_source(int fd, bool detached, bool read_only, int *ret_fd);
 int jail_enter_root(int root_fd);
 /* For the guests' first process, too: no capability; none can be regained since stage 1. */
 void jail_drop_capabilities(void);
-/* For both as well. */
-void jail_forbid_core_dumps(void);
 /* Stage 4: no capabilities, no new privileges, no system call that is not needed. */
 int jail_lock(void);
 
