@@ -16,6 +16,7 @@
 #define SYS_CLOSE 3
 #define SYS_MMAP 9
 #define SYS_MPROTECT 10
+#define SYS_MUNMAP 11
 #define SYS_CLONE 56
 #define SYS_EXECVE 59
 #define SYS_WAIT4 61
@@ -24,6 +25,8 @@
 #define SYS_EXIT_GROUP 231
 
 #define SIGCHLD 17
+#define CLONE_VM 0x100
+#define CLONE_VFORK 0x4000
 #define WNOHANG 1
 #define PR_SET_PDEATHSIG 1
 #define PROT_READ 1
@@ -169,22 +172,35 @@ static void stack_executable(uint64_t sp)
 
 /* ---- init ---- */
 
-static _Noreturn void run_child(uint64_t id, uint64_t size)
+/* Runs on the stack of its waiting parent: in a frame of its own, below. */
+__attribute__((noinline)) static _Noreturn void run_child(long buffer, uint64_t id, uint64_t size)
 {
-	long buffer = call6(SYS_MMAP, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    (uint64_t)-1, 0);
-	long r = -12;
+	CALL(SYS_SETSID, 0, 0, 0, 0);
+	long r = STUB(STUB_FETCH, buffer, size, id);
 
-	if (buffer > 0) {
-		CALL(SYS_SETSID, 0, 0, 0, 0);
-		r = STUB(STUB_FETCH, buffer, size, id);
-	}
 	if (r == 0) {
 		const struct stub_program *p = (const struct stub_program *)buffer;
 		r = CALL(SYS_EXECVE, p->path, p->argv, p->envp, 0);
 	}
 	STUB(STUB_EXEC_FAILED, id, -r, 0);
 	die(127);
+}
+
+/* The child shares our memory, and we wait until it has executed its program or failed. */
+__attribute__((noinline)) static void spawn(uint64_t id, uint64_t size)
+{
+	long buffer = call6(SYS_MMAP, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    (uint64_t)-1, 0);
+	long pid = buffer;
+
+	if (buffer > 0)
+		pid = CALL(SYS_CLONE, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0);
+	if (pid == 0)
+		run_child(buffer, id, size);
+	if (pid < 0)
+		STUB(STUB_EXEC_FAILED, id, -pid, 0);
+	if (buffer > 0)
+		CALL(SYS_MUNMAP, buffer, size, 0, 0);
 }
 
 static void reap(void)
@@ -207,11 +223,7 @@ static _Noreturn void init(void)
 			reap();
 			continue;
 		}
-		long pid = CALL(SYS_CLONE, SIGCHLD, 0, 0, 0);
-		if (pid == 0)
-			run_child(wait.id, wait.size);
-		if (pid < 0)
-			STUB(STUB_EXEC_FAILED, wait.id, -pid, 0);
+		spawn(wait.id, wait.size);
 	}
 }
 
@@ -221,9 +233,9 @@ uint64_t stub_main(const uint64_t *sp, uint64_t *ret_sp)
 {
 	plan.stack = (uint64_t)sp;
 	long part = STUB(STUB_PLAN, &plan, 0, 0);
-	if (part == 1)
+	if (part == STUB_BE_INIT)
 		init();
-	if (part != 0)
+	if (part < 0)
 		die(127);
 	map_segments();
 	if (plan.forget_death_signal)

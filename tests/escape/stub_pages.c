@@ -180,4 +180,39 @@ TEST(nothing_hidden_is_mapped_but_the_stub)
 	}
 }
 
+#define STUB_NAMES (STUB_AREA + 0x2000) /* where its names lie: "/x" and, behind it, "/y" */
+
+/* The filter lets an execve of the stub by its own name pass, and does not see what lies there. */
+static void exec_at_the_names(void *text)
+{
+	char *argv[] = { (char *)"sh", (char *)"-c", (char *)"exit 7", NULL };
+	/* So that the host knows the program by a descriptor. */
+	int fd = open("/bin/sh", O_RDONLY);
+	mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	if (text) {
+		if (mprotect((void *)STUB_NAMES, 4096, PROT_READ | PROT_WRITE) < 0)
+			_exit(3);
+		strcpy((char *)STUB_NAMES, text);
+	}
+	syscall(SYS_execve, STUB_NAMES, argv, NULL);
+	if (text)
+		strcpy((char *)STUB_NAMES + 4, text);
+	syscall(SYS_execve, STUB_NAMES + 4, argv, NULL);
+	_exit(42);
+}
+
+TEST(an_execve_of_the_stub_finds_nothing_else)
+{
+	static const char *const names[] = {
+		"/bin/sh",	 "/usr/bin/sh", "/usr/bin/true", "/proc/self/exe", "/proc/1/exe", "/proc/self/fd/3",
+		"/dev/fd/3",	 "/dev/stdin",	"../bin/sh",	 "x/../bin/sh",	   "/x/",	  "/x/../../bin/sh",
+		"/",		 ".",		"",		 "3",
+	};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		CHECK_EQ(run_attack(exec_at_the_names, (void *)(uintptr_t)names[i], 5), 42);
+	/* The stub itself, but nobody prepared anything for it to load. */
+	CHECK_EQ(run_attack(exec_at_the_names, NULL, 5), 256 + SIGKILL);
+	check_alive();
+}
+
 CHECK_MAIN()

@@ -25,7 +25,8 @@
 #define STUB_PATH_SIZE 4
 
 enum stub_op {
-	/* (plan*): first call after exec. 0 = load the plan, 1 = be init (pid 1). */
+	/* (plan*): first call after exec. STUB_BE_INIT (pid 1), or the last descriptor's number: load
+	 * the plan. */
 	STUB_PLAN = 1,
 	/* pid 1: waits for an order. (order*): 0. */
 	STUB_WAIT_ORDER = 2,
@@ -36,6 +37,8 @@ enum stub_op {
 	/* child of pid 1: execve failed with errno; the child exits after. */
 	STUB_EXEC_FAILED = 5,
 };
+
+#define STUB_BE_INIT 1000
 
 enum stub_order { STUB_ORDER_SPAWN = 1, STUB_ORDER_REAP = 2 };
 

@@ -8,7 +8,7 @@
 enum syscall_class { SYSCALL_NONE, SYSCALL_NATIVE, SYSCALL_CHECKED, SYSCALL_EMULATED, SYSCALL_REFUSED };
 
 /*
- * Checks of the filter. For native calls: what passes is executed by the host. The last three are for
+ * Checks of the filter. For native calls, and execve: what passes is executed by the host. The last three are for
  * other classes, and say what the filter refuses itself, whatever the kernel process may want.
  */
 enum syscall_check {
@@ -19,6 +19,7 @@ enum syscall_check {
 	CHECK_FUTEX,	  /* no priority inheritance */
 	CHECK_ARCH_PRCTL, /* segment bases and reading CPU features */
 	CHECK_WAITID,	  /* not P_PIDFD */
+	CHECK_EXECVE,	  /* of the stub, by its own name */
 	CHECK_FILTER,	  /* refused: always, with the row's errno */
 	CHECK_CLONE,	  /* refused: new namespaces */
 	CHECK_SOCKET,	  /* refused: families that are not emulated */

@@ -53,6 +53,22 @@ static void allow_from_stub(struct bpf_program *p)
 	bpf_return(p, SECCOMP_RET_ALLOW);
 }
 
+/*
+ * Returns ALLOW for an execve of the stub by the name that it has in its own memory, else falls
+ * through: what the kernel process made of a guest's execve (task/exec.c). A guest that does it
+ * itself, whatever it put there, finds no other file below the guests' host root, and a stub that
+ * has nothing to load.
+ */
+static void allow_exec_of_stub(struct bpf_program *p)
+{
+	bpf_load(p, bpf_argument(0) + 4);
+	bpf_emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(STUB_PATH_ADDR >> 32), 0, 4);
+	bpf_load(p, bpf_argument(0));
+	bpf_emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)STUB_PATH_ADDR, 1, 0);
+	bpf_emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(STUB_PATH_ADDR + STUB_PATH_SIZE), 0, 1);
+	bpf_return(p, SECCOMP_RET_ALLOW);
+}
+
 /* Loads the low word of an argument, masks it, and returns ALLOW when it equals one of `values`. */
 static void allow_values(struct bpf_program *p, int arg, uint32_t mask, const uint32_t *values,
 			 size_t count)
@@ -135,6 +151,9 @@ static void emit_check(struct bpf_program *p, enum syscall_check check)
 		break;
 	case CHECK_WAITID:
 		allow_values(p, 0, UINT32_MAX, waitid_ok, ARRAY_SIZE(waitid_ok));
+		break;
+	case CHECK_EXECVE:
+		allow_exec_of_stub(p);
 		break;
 	case CHECK_CLONE:
 		emit_clone(p);

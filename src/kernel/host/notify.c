@@ -14,6 +14,11 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1ul << 0)
 #endif
 
+/* Linux 5.14 */
+#ifndef SECCOMP_ADDFD_FLAG_SEND
+#define SECCOMP_ADDFD_FLAG_SEND (1ul << 1)
+#endif
+
 static int listener = -1;
 
 /* host-syscalls: ioctl */
@@ -79,12 +84,27 @@ bool host_notify_valid(uint64_t id)
 	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-int host_notify_add_fd(uint64_t id, int host_fd, int guest_fd)
+static int add_fd(uint64_t id, int host_fd, int guest_fd, uint32_t flags)
 {
 	struct seccomp_notif_addfd a = { .id = id,
-					 .flags = SECCOMP_ADDFD_FLAG_SETFD,
+					 .flags = SECCOMP_ADDFD_FLAG_SETFD | flags,
 					 .srcfd = (uint32_t)host_fd,
 					 .newfd = (uint32_t)guest_fd,
 					 .newfd_flags = O_CLOEXEC };
 	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &a) < 0 ? -errno : 0;
+}
+
+int host_notify_add_fd(uint64_t id, int host_fd, int guest_fd)
+{
+	return add_fd(id, host_fd, guest_fd, 0);
+}
+
+int host_notify_reply_fd(uint64_t id, int host_fd, int guest_fd)
+{
+	int r = add_fd(id, host_fd, guest_fd, SECCOMP_ADDFD_FLAG_SEND);
+
+	if (r != -EINVAL)
+		return r;
+	r = add_fd(id, host_fd, guest_fd, 0);
+	return r < 0 ? r : host_notify_reply(id, guest_fd);
 }

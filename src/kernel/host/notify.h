@@ -24,3 +24,5 @@ int host_notify_continue(uint64_t id);
 bool host_notify_valid(uint64_t id);
 /* Installs `host_fd` at `guest_fd` in the waiting thread's table, close-on-exec. 0 or -errno. */
 int host_notify_add_fd(uint64_t id, int host_fd, int guest_fd);
+/* The same, and the number is the answer to the call, in one step. */
+int host_notify_reply_fd(uint64_t id, int host_fd, int guest_fd);

@@ -7,8 +7,8 @@
  *   1. prepare: the path is resolved in the sandbox's own file system, permissions and formats are
  *      checked, scripts are followed to their interpreter; refusals happen here with Linux's errno.
  *   2. the thread is made to repeat its call with the path register pointing to the stub's name:
- *      the only executable below the guests' host root. argv and envp are not ours to check, the
- *      host copies them.
+ *      the only executable below the guests' host root. The filter lets that through. argv and envp
+ *      are not ours to check, the host copies them.
  *   3. load: the stub, running as the new image, asks for its plan. This is the point of no
  *      return, where descriptors close, credentials change and sibling records go. It maps the
  *      segments from descriptors installed for it, and jumps.

@@ -54,14 +54,16 @@ static int place(struct stub_plan *plan, const struct elf_image *image, uint64_t
 	return 0;
 }
 
-static int inject(struct call *c, struct file *f, int number)
+/* Puts a file where the stub maps it from; with the last one the stub goes on. */
+static int inject(struct call *c, struct file *f, int number, bool last)
 {
 	int host_fd, r = file_ops(f)->mmap(f, false, &host_fd);
 
 	if (r < 0)
 		return r;
 	mmap_note(host_fd, f->path);
-	return call_inject_fd(c, host_fd, number);
+	return last ? host_notify_reply_fd(c->id, host_fd, number) :
+		      host_notify_add_fd(c->id, host_fd, number);
 }
 
 static void fill_plan(struct stub_plan *plan, const struct exec *e, const struct process *p)
@@ -168,6 +170,7 @@ static int commit(struct task *t, struct exec *e, const struct stub_plan *plan)
 	p->aux[1] = plan->at_entry;
 	memcpy(t->comm, e->comm, sizeof(t->comm));
 	t->lost_count = 0;
+	t->become = (struct become){ 0 };
 	shm_process_exit(p);
 	remember_script(p, e);
 	if (p->spawn_id)
@@ -176,23 +179,20 @@ static int commit(struct task *t, struct exec *e, const struct stub_plan *plan)
 	return 0;
 }
 
-/* The commit comes last: until then a signal can take the call away, and it comes again. */
-static long load(struct call *c, struct exec *e)
+/* Tells the stub what to do; with the last descriptor it goes on. */
+static int answer(struct call *c, const struct exec *e, const struct stub_plan *plan)
 {
-	static struct stub_plan plan; /* large; one thread, one load at a time */
 	struct uaddr at = CALL_ARG_PTR(c, 1);
-	int r;
+	/* The stub put its stack pointer first: leave that. */
+	int r = user_write(c->task, uaddr_add(at, sizeof(plan->stack)), &plan->entry,
+			   offsetof(struct stub_plan, strings) - sizeof(plan->stack) +
+				   plan->strings_size);
 
-	memset(&plan, 0, sizeof(plan));
-	fill_plan(&plan, e, c->task->proc);
-	r = inject(c, e->program, 0);
+	if (r == 0)
+		r = inject(c, e->program, 0, !e->interp);
 	if (r == 0 && e->interp)
-		r = inject(c, e->interp, 1);
-	if (r == 0) /* the stub put its stack pointer first: leave that */
-		r = user_write(c->task, uaddr_add(at, sizeof(plan.stack)), &plan.entry,
-			       offsetof(struct stub_plan, strings) - sizeof(plan.stack) +
-				       plan.strings_size);
-	return r < 0 ? r : commit(c->task, e, &plan);
+		r = inject(c, e->interp, 1, true);
+	return r;
 }
 
 /* The host has executed what exec_call() asked for. */
@@ -204,23 +204,30 @@ static bool is_new_image(const struct process *p)
 long exec_load(struct call *c)
 {
 	struct process *p = c->task->proc;
+	static struct stub_plan plan; /* large; one thread, one load at a time */
 	struct exec *e = p->exec;
-	long r = -EPERM;
+	int r = -EPERM;
 
 	if (p->pid == 1 && !e)
-		return 1;
+		return STUB_BE_INIT;
 	if (e && !is_new_image(p))
 		return -EPERM; /* an exec that failed, or is still under way in another thread */
 	if (e) {
-		r = load(c, e);
+		memset(&plan, 0, offsetof(struct stub_plan, strings));
+		fill_plan(&plan, e, p);
+		r = answer(c, e, &plan);
 		/* Stopped or about to die: a call that was interrupted is restarted, or never again. */
 		if (r < 0 && !host_notify_valid(c->id))
 			return CALL_DONE;
+		/* Last: what the stub does now concerns only itself, its next call is served after. */
+		if (r == 0)
+			r = commit(c->task, e, &plan);
 		p->exec = NULL;
 		exec_free(e);
 	}
+	if (r == 0)
+		return CALL_DONE;
 	/* Nothing to go back to: the old image is gone. */
-	if (r < 0)
-		signal_process(p, SIGKILL);
+	signal_process(p, SIGKILL);
 	return r;
 }
