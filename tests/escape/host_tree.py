@@ -1,6 +1,5 @@
 """Directories of the host in a sandbox, which somebody on the host changes to mislead it: links that lead out,
 FIFOs, sockets and devices, and all that while the guest looks. Prints TAP."""
-import errno
 import os
 import socket
 import stat
@@ -8,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+
+from harness.tap import run
 
 HOTCELL = os.environ["HOTCELL"]
 SECRET = "the secret of the host"
@@ -245,19 +246,4 @@ def test_a_read_only_tree_is_the_same_afterwards():
             [(n, s.st_mode, s.st_uid, s.st_mtime_ns, s.st_ctime_ns, s.st_size) for n, s in after.items()]
 
 
-def main():
-    failed = 0
-    tests = [(name[5:], test) for name, test in list(globals().items()) if name.startswith("test_")]
-    for number, (name, test) in enumerate(tests, 1):
-        try:
-            test()
-            print(f"ok {number} {name}")
-        except (AssertionError, subprocess.TimeoutExpired) as problem:
-            failed = 1
-            print("# " + str(problem).replace("\n", "\n# "))
-            print(f"not ok {number} {name}")
-    print(f"1..{len(tests)}")
-    return failed
-
-
-sys.exit(main())
+run(sys.modules[__name__])
