@@ -35,6 +35,9 @@ _Static_assert(LIMIT_MAX == WIRE_LIMITS, "launcher_launch.limits is in the order
 #define PIDS_MARGIN 16
 #define RETRY_MS    5
 #define END_WAIT_NS (5 * NSEC_PER_SEC)
+/* A launcher that was killed may have processes that still die when we start. */
+#define SWEEP_EVERY_NS (2 * NSEC_PER_SEC)
+#define SWEEPS	       15
 
 enum slot_state { SLOT_FREE, SLOT_ALIVE, SLOT_LEAVING };
 
@@ -55,6 +58,17 @@ static struct launcher_setup setup;
 static struct launch_config config; /* with the template; completed for each launch */
 static int epoll_fd;
 static bool root;
+static unsigned int sweeps;
+static uint64_t swept_ns;
+
+static void sweep(void)
+{
+	cgroup_sweep(&host, true);
+	if (setup.store_fd >= 0)
+		store_sweep(setup.store_fd);
+	sweeps++;
+	swept_ns = clock_now_ns();
+}
 
 int sandboxes_init(const struct launcher_setup *s, int epoll, struct error *err)
 {
@@ -62,9 +76,7 @@ int sandboxes_init(const struct launcher_setup *s, int epoll, struct error *err)
 	epoll_fd = epoll;
 	root = geteuid() == 0;
 	cgroup_probe(&host);
-	cgroup_sweep(&host, true);
-	if (setup.store_fd >= 0)
-		store_sweep(setup.store_fd);
+	sweep();
 	launch_config_init(&config);
 	return launch_config_host(&config, err);
 }
@@ -312,7 +324,11 @@ int sandboxes_tidy(void)
 		s->state = SLOT_FREE;
 		leaving_count--;
 	}
-	return leaving_count ? RETRY_MS : -1;
+	if (sweeps < SWEEPS && clock_now_ns() - swept_ns >= SWEEP_EVERY_NS)
+		sweep();
+	if (leaving_count)
+		return RETRY_MS;
+	return sweeps < SWEEPS ? (int)(SWEEP_EVERY_NS / NSEC_PER_MSEC) : -1;
 }
 
 void sandboxes_fini(void)
@@ -330,7 +346,7 @@ void sandboxes_fini(void)
 			;
 		clear(&slots[i]);
 	}
-	while (sandboxes_tidy() >= 0 && clock_now_ns() < deadline)
+	while (leaving_count && clock_now_ns() < deadline && sandboxes_tidy() >= 0)
 		nanosleep(&pause, NULL);
 	launch_config_close(&config);
 }

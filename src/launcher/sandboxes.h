@@ -24,8 +24,8 @@ int sandboxes_usage(uint64_t id, struct launcher_usage *ret, struct error *err);
 /* The process of slot `index` (as registered with epoll) is readable: it ended. Fills the message. */
 void sandboxes_reap(uint32_t index, struct launcher_message *ret);
 
-/* Removes control groups whose last processes were still leaving; the time until it is worth another
- * call in ms, -1 = nothing to do. */
+/* Removes control groups whose last processes were still leaving, and what an earlier launcher left;
+ * the time until it is worth another call in ms, -1 = nothing to do. */
 int sandboxes_tidy(void);
 /* Ends everything and waits for it. */
 void sandboxes_fini(void);

@@ -188,8 +188,8 @@ static int start(uint16_t *ret_port, char *ret_key, size_t key_size, struct erro
 		r = start_make_directories(server.config, &owner, store_dir, sizeof(store_dir),
 					   err);
 	if (r == 0)
-		r = launcher_start(store_dir[0] ? store_dir : NULL, &launcher_fd, &launcher_pid,
-				   err);
+		r = launcher_start(NULL, store_dir[0] ? store_dir : NULL, &launcher_fd,
+				   &launcher_pid, err);
 	if (r == 0)
 		r = listen_all(ret_port, err);
 	if (r == 0)

@@ -143,6 +143,12 @@ def faults(where):
         yield host_side(where, "faults", path)
 
 
+def server(where):
+    """`hotcell serve` and its parts."""
+    for path in sorted(glob.glob(f"{where.root}/tests/server/*.py")):
+        yield host_side(where, "server", path)
+
+
 def attack(where, path, *options):
     id = f"escape/{os.path.basename(path)}" + ("@root" if options else "")
     with Victim() as victim:
@@ -180,5 +186,5 @@ def lint(where):
     yield program("lint", [f"{where.root}/tools/lint"], 120, long=True)
 
 
-SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, faults, regression]
-NEED_SANDBOX = [guest, escape, faults, regression]
+SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, faults, server, regression]
+NEED_SANDBOX = [guest, escape, faults, server, regression]

@@ -90,11 +90,12 @@ static _Noreturn void become_launcher(const char *path, int socket, const char *
 	_exit(125);
 }
 
-int launcher_start(const char *store_dir, int *ret_fd, pid_t *ret_pid, struct error *err)
+int launcher_start(const char *path, const char *store_dir, int *ret_fd, pid_t *ret_pid,
+		   struct error *err)
 {
-	char path[PATH_MAX];
+	char beside[PATH_MAX];
 	int ends[2];
-	int r = find_program(path, sizeof(path), err);
+	int r = path ? 0 : find_program(beside, sizeof(beside), err);
 	if (r < 0)
 		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -103,7 +104,7 @@ int launcher_start(const char *store_dir, int *ret_fd, pid_t *ret_pid, struct er
 	AUTO_CLOSE int far = ends[1];
 	pid_t pid = fork();
 	if (pid == 0)
-		become_launcher(path, far, store_dir);
+		become_launcher(path ? path : beside, far, store_dir);
 	if (pid < 0)
 		return error_set(err, errno, "start hotcell-launcher");
 	if (fcntl(near, F_SETFL, O_NONBLOCK) < 0)

@@ -13,9 +13,10 @@ struct launcher;
 
 /*
  * Starts hotcell-launcher, which lies beside this program, with the rights of the caller: before they
- * are given up, and before there is a second thread. store_dir NULL = in memory. *ret_fd is its socket.
+ * are given up, and before there is a second thread. path NULL = where it belongs; store_dir NULL = in
+ * memory. *ret_fd is its socket.
  */
-int launcher_start(const char *store_dir, int *ret_fd, pid_t *ret_pid, struct error *err);
+int launcher_start(const char *path, const char *store_dir, int *ret_fd, pid_t *ret_pid, struct error *err);
 
 struct launcher_events {
 	/* It is ready; once. */
