@@ -163,6 +163,7 @@ static void init_core(const struct wire_config *config)
 	must(vfs_init(), "file systems");
 	must(modules_init(), "modules");
 	must(spawn_init(config->user_uid, config->user_gid, config->user), "control");
+	stats_enable();
 }
 
 /* Everything that needs the host as it is: after this the jail is closed. */
@@ -214,11 +215,13 @@ int main(void)
 	struct timespec started;
 	struct jail_mounts jail;
 	struct guest_init guests;
+	char probe[16];
 
 	if (control_init(CONTROL_FD) < 0)
 		return 1;
 	must(jail_prepare(STUB_FD, &jail), "private mounts");
 	host_proc_set_root(jail.proc_fd);
+	must((int)host_proc_read(1, "stat", probe, sizeof(probe)), "openat2 in /proc"); /* us */
 	if (control_read_config(&config, fds, &fd_count) < 0)
 		return 1;
 	clock_gettime(CLOCK_MONOTONIC, &started);

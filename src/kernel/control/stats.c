@@ -13,10 +13,16 @@
 #include "wire/wire.h"
 
 static uint64_t start_ns;
+static bool enabled;
 
 void stats_set_start(uint64_t ns)
 {
 	start_ns = ns;
+}
+
+void stats_enable(void)
+{
+	enabled = true;
 }
 
 void stats_collect(struct wire_stats *s)
@@ -25,6 +31,8 @@ void stats_collect(struct wire_stats *s)
 	struct memory_info memory;
 
 	memset(s, 0, sizeof(*s));
+	if (!enabled)
+		return;
 	memory_info(&memory);
 	cpu_times(&times);
 	s->cpu_user_ns = times.user * (NSEC_PER_SEC / 100);

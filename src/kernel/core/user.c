@@ -27,17 +27,29 @@ void *scratch_buffer(void)
 	return scratch;
 }
 
-/* A host that forbids it does so from the first time on: nothing can be served. */
+/* A host that forbids the access does so from the first time on: nothing can be served. */
+static ssize_t judge_access(ssize_t n, bool *worked, const char *reason)
+{
+	*worked |= n > 0;
+	if (!*worked && (n == -EPERM || n == -ENOSYS))
+		sandbox_end(SANDBOX_FAULT, reason);
+	return n;
+}
+
 static ssize_t guest_read(struct task *t, void *dst, uint64_t src, size_t size)
 {
 	static bool worked;
-	ssize_t n = host_guest_read(t->host_tid, dst, src, size);
+	return judge_access(host_guest_read(t->host_tid, dst, src, size), &worked,
+			    "the host forbids process_vm_readv: programs cannot be served "
+			    "(hotcell doctor says more)");
+}
 
-	worked |= n > 0;
-	if (!worked && (n == -EPERM || n == -ENOSYS))
-		sandbox_end(SANDBOX_FAULT, "the host forbids process_vm_readv: the memory of programs "
-					   "cannot be read (hotcell doctor says more)");
-	return n;
+static ssize_t guest_write(struct task *t, uint64_t dst, const void *src, size_t size)
+{
+	static bool worked;
+	return judge_access(host_guest_write(t->host_tid, dst, src, size), &worked,
+			    "the host forbids process_vm_writev: programs cannot be served "
+			    "(hotcell doctor says more)");
 }
 
 static bool range_ok(struct uaddr a, size_t size)
@@ -61,7 +73,7 @@ ssize_t user_write_some(struct task *t, struct uaddr dst, const void *src, size_
 		return 0;
 	if (dst.v >= USER_TOP)
 		return -EFAULT;
-	ssize_t n = host_guest_write(t->host_tid, dst.v, src, MIN(size, USER_TOP - dst.v));
+	ssize_t n = guest_write(t, dst.v, src, MIN(size, USER_TOP - dst.v));
 	return n <= 0 ? -EFAULT : n;
 }
 
@@ -80,7 +92,7 @@ int user_write(struct task *t, struct uaddr dst, const void *src, size_t size)
 		return 0;
 	if (!range_ok(dst, size))
 		return -EFAULT;
-	return host_guest_write(t->host_tid, dst.v, src, size) == (ssize_t)size ? 0 : -EFAULT;
+	return guest_write(t, dst.v, src, size) == (ssize_t)size ? 0 : -EFAULT;
 }
 
 /* Reads page by page: a string may end just before an unmapped page. */

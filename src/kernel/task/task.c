@@ -206,6 +206,9 @@ void process_free(struct process *p)
 void process_watch(struct process *p)
 {
 	p->pidfd = host_process_watch(p->host_pid);
+	if (p->pidfd == -ENOSYS || p->pidfd == -EPERM)
+		sandbox_end(SANDBOX_FAULT, "the host forbids pidfd_open: the end of programs cannot be "
+					   "noticed (hotcell doctor says more)");
 	if (p->pidfd < 0)
 		p->pidfd = -EBADF;
 }
