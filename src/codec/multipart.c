@@ -119,11 +119,12 @@ static int read_disposition(struct disposition *d, const char *field)
 static int begin_part(struct multipart *m)
 {
 	static const char field[] = "content-disposition:";
-	struct disposition d = { .has_filename = false };
+	static struct disposition d; /* large, and this is one thread */
 	char *save = NULL;
 	int r = 0;
 
 	m->head[m->head_size] = '\0';
+	d = (struct disposition){ .has_filename = false };
 	if (strlen(m->head) != m->head_size)
 		return -EBADMSG;
 	for (char *line = strtok_r(m->head, "\r\n", &save); line && r == 0;

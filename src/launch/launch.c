@@ -81,6 +81,17 @@ static void enter_groups(int go_fd, const int *entries, int count)
 		child_fail(go_fd, STEP_NAMESPACES);
 }
 
+/* What the launcher ignores or blocks (a shell's background job ignores SIGINT) is not the guests'. */
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int number = 1; number < SIGRTMAX; number++)
+		(void)signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 /* What limits the caller's shell must not limit the kernel process: it reserves much address space
  * and writes files for its guests, who have limits of their own. */
 static void lift_limits(void)
@@ -118,6 +129,7 @@ static _Noreturn void run_child(const struct child_plan *p)
 	if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
 		child_fail(p->go_fd, STEP_USER);
 	setsid();
+	reset_signals();
 	lift_limits();
 	/* Descriptors 0 to 2 stay what they are only for a fault message of last resort; everything
 	 * else but channel and stub closes at execve. */

@@ -62,6 +62,15 @@ def test_status_of_a_signal_is_128_and_more():
     check_equal(hotcell("--", "sh", "-c", "kill -KILL $$").returncode, 128 + 9)
 
 
+def test_signals_that_the_caller_ignores_are_not_ignored_inside():
+    def ignore():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    script = "sh -c 'kill -INT $$; echo survived INT'; sh -c 'kill -TERM $$; echo survived TERM'; echo end"
+    done = hotcell("-q", "--", "bash", "-c", script, preexec_fn=ignore)
+    check_equal(done.stdout, b"end\n", "what was printed")
+
+
 def test_not_found_and_not_executable():
     for command, status in (("no-such-program", 127), ("/no/such/program", 127),
                             ("/etc/passwd", 126), ("/tmp", 126), ("", 127)):

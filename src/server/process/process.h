@@ -51,6 +51,7 @@ struct process_spec {
 	bool tty;
 	uint32_t cols, rows;
 	bool stdin_open; /* else standard input is empty */
+	uint64_t limit_ms; /* it is killed after so long, whoever follows; 0 = never */
 };
 
 /* Calls started() or failed() later, never at once. 0 or -errno (E2BIG, EMFILE, ENOMEM). */

@@ -27,8 +27,9 @@ void sandbox_begin_end(struct sandbox *s, const char *reason)
 	sandbox_stop_clock(s);
 	if (l->cell)
 		cell_end(l->cell, reason);
-	s->runtime = NULL;
+	/* Who is cut takes back what it asked of the runtime: before there is none. */
 	sandbox_cut(s);
+	s->runtime = NULL;
 }
 
 /* The last step. The sandbox is still whole for those who waited. */

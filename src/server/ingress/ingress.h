@@ -1,0 +1,29 @@
+/*
+ * Which requests are for a sandbox, and the way to it: headers or a host name say sandbox and port.
+ * The port 49983 is envd, answered by the daemon; every other one is a port of the guest, reached
+ * through the application kernel's loopback, whatever address the guest listens on.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "http/exchange.h"
+
+struct sandbox;
+
+/* For http_hooks.intercept: true = taken. */
+bool ingress_intercept(struct http_exchange *x);
+
+/* Sends the exchange to a port of a running sandbox, after the checks of its network settings. */
+void ingress_forward(struct http_exchange *x, struct sandbox *s, uint16_t port);
+
+/* Services that the daemon answers itself instead of the guest: port 49983 and further ones. */
+struct ingress_service {
+	uint16_t port;
+	void (*handle)(struct http_exchange *x, struct sandbox *s);
+	/* Whether a paused sandbox may be woken for this request. NULL = always. */
+	bool (*may_wake)(struct http_exchange *x, struct sandbox *s);
+};
+extern const struct ingress_service ingress_services[];
+extern const unsigned int ingress_service_count;

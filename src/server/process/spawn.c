@@ -1,0 +1,115 @@
+/*
+ * The message that starts a process: its arguments and its environment. The environment is, later
+ * ones winning: PATH, what says that this is a sandbox, the sandbox's variables, the request's. HOME,
+ * USER and LOGNAME are put in front by the sandbox, which knows its users.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "server/process/process_internal.h"
+#include "server/sandbox/sandbox.h"
+
+#define ARGS_BYTES_MAX (2u << 20)
+
+struct strings {
+	char *bytes;
+	size_t size, capacity;
+	uint32_t count;
+	int error;
+};
+
+static void put(struct strings *s, const char *name, const char *value)
+{
+	size_t a = strlen(name), b = value ? strlen(value) + 1 : 0;
+
+	if (s->error)
+		return;
+	if (a + b + 1 > ARGS_BYTES_MAX - s->size) {
+		s->error = -E2BIG;
+		return;
+	}
+	if (s->size + a + b + 1 > s->capacity) {
+		size_t capacity = MAX(s->capacity * 2, s->size + a + b + 1 + 1024);
+		char *bytes = realloc(s->bytes, capacity);
+		if (!bytes) {
+			s->error = -ENOMEM;
+			return;
+		}
+		s->bytes = bytes;
+		s->capacity = capacity;
+	}
+	memcpy(s->bytes + s->size, name, a);
+	if (value) {
+		s->bytes[s->size + a] = '=';
+		memcpy(s->bytes + s->size + a + 1, value, b - 1);
+	}
+	s->bytes[s->size + a + b] = '\0';
+	s->size += a + b + 1;
+	s->count++;
+}
+
+static bool valid_name(const char *name)
+{
+	return *name && !strchr(name, '=');
+}
+
+static json_t *environment(const struct sandbox *s, const struct process_spec *spec)
+{
+	json_t *env = json_pack("{s:s, s:s, s:s, s:s}", "PATH",
+				"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+				"E2B_SANDBOX", "true", "E2B_SANDBOX_ID", s->record.id,
+				"E2B_TEMPLATE_ID", s->record.template_id);
+	json_t *own = s->record.env ? json_loads(s->record.env, 0, NULL) : NULL;
+
+	if (env && own)
+		json_object_update(env, own);
+	if (env && spec->envs)
+		json_object_update(env, (json_t *)(uintptr_t)spec->envs);
+	json_decref(own);
+	return env;
+}
+
+static void put_environment(struct strings *s, const struct sandbox *sandbox,
+			    const struct process_spec *spec)
+{
+	json_t *env = environment(sandbox, spec), *value;
+	const char *name;
+
+	if (!env)
+		s->error = -ENOMEM;
+	json_object_foreach(env, name, value) {
+		if (json_is_string(value) && valid_name(name))
+			put(s, name, json_string_value(value));
+	}
+	json_decref(env);
+}
+
+int process_build_message(const struct sandbox *sandbox, const struct process_spec *spec,
+		    struct wire_spawn *ret)
+{
+	struct strings s = { 0 };
+
+	put(&s, spec->cmd, NULL);
+	for (size_t i = 0; i < json_array_size(spec->args); i++)
+		put(&s, json_string_value(json_array_get(spec->args, i)), NULL);
+	uint32_t argc = s.count;
+	put_environment(&s, sandbox, spec);
+	if (s.error) {
+		free(s.bytes);
+		return s.error;
+	}
+	*ret = (struct wire_spawn){ .flags = WIRE_SPAWN_LOGIN | (spec->tty ? WIRE_SPAWN_TTY : 0),
+				    .rows = spec->rows,
+				    .cols = spec->cols,
+				    .user = spec->user,
+				    .cwd = spec->cwd,
+				    .path = spec->cmd,
+				    .argc = argc,
+				    .envc = s.count - argc,
+				    .args = s.bytes,
+				    .args_size = (uint32_t)s.size };
+	return 0;
+}
