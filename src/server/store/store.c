@@ -253,6 +253,9 @@ int store_checkpoint(const char *path)
 {
 	sqlite3 *db = NULL;
 	int r = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	/* Only a connection that has read knows that there is a log. */
+	if (r == SQLITE_OK)
+		r = sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
 	if (r == SQLITE_OK)
 		r = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	sqlite3_close(db);
