@@ -24,6 +24,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/mount.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,8 +93,8 @@ static bool flatten(int dir_fd, const char *name)
 	return moved;
 }
 
-/* One look at each name; true = something went away or was moved up. */
-static bool empty_once(int dir_fd)
+/* One look at each name, as far as the budget goes; true = something went away or was moved up. */
+static bool empty_once(int dir_fd, unsigned int *budget)
 {
 	/* A second open file: its position starts at the first name. */
 	int fd = openat(dir_fd, ".", OPEN_DIRECTORY);
@@ -102,9 +103,10 @@ static bool empty_once(int dir_fd)
 	struct dirent *e;
 	if (!d)
 		return false;
-	while ((e = readdir(d))) {
+	while (*budget > 0 && (e = readdir(d))) {
 		if (is_dot(e->d_name))
 			continue;
+		--*budget;
 		if (unlinkat(fd, e->d_name, 0) == 0) {
 			progress = true;
 		} else if (errno == EISDIR || errno == EPERM) {
@@ -118,25 +120,35 @@ static bool empty_once(int dir_fd)
 	return progress;
 }
 
-/* Removes parent_fd/name, whose descriptor is dir_fd. */
-static void remove_tree(int parent_fd, const char *name, int dir_fd)
+/* Removes parent_fd/name, whose descriptor is dir_fd; false = the budget was not enough. */
+static bool remove_tree(int parent_fd, const char *name, int dir_fd, unsigned int budget)
 {
 	AUTO_CLOSE int data = open_any_mode(dir_fd, DATA);
-	while (data >= 0 && empty_once(data))
+	while (data >= 0 && budget > 0 && empty_once(data, &budget))
 		;
+	if (data >= 0 && budget == 0)
+		return false;
 	(void)unlinkat(dir_fd, DATA, AT_REMOVEDIR);
 	(void)unlinkat(parent_fd, name, AT_REMOVEDIR);
+	return true;
 }
 
-void store_remove(struct store *s)
+bool store_try_remove(struct store *s, unsigned int budget)
 {
 	if (s->lock_fd >= 0) {
-		remove_tree(s->parent_fd, s->name, s->lock_fd);
+		if (!remove_tree(s->parent_fd, s->name, s->lock_fd, budget))
+			return false;
 		close(s->lock_fd);
 	}
 	if (s->parent_fd >= 0)
 		close(s->parent_fd);
 	*s = STORE_NONE;
+	return true;
+}
+
+void store_remove(struct store *s)
+{
+	(void)store_try_remove(s, UINT_MAX);
 }
 
 /* ---- the lock ---- */
@@ -179,7 +191,7 @@ void store_sweep(int parent_fd)
 		int fd;
 		if (!is_store_name(e->d_name) || lock_directory(parent_fd, e->d_name, &fd) < 0)
 			continue;
-		remove_tree(parent_fd, e->d_name, fd);
+		(void)remove_tree(parent_fd, e->d_name, fd, UINT_MAX);
 		close(fd);
 	}
 	closedir(d);

@@ -42,3 +42,5 @@ int store_make(struct store *s, int parent_fd, const char *name, const struct st
 
 /* Removes the store with everything in it; the sandbox must be gone. */
 void store_remove(struct store *s);
+/* The same in steps of about `budget` files, for a caller with other work: true = done. */
+bool store_try_remove(struct store *s, unsigned int budget);

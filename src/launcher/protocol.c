@@ -71,8 +71,8 @@ int launcher_receive(int socket, struct launcher_message *ret, int *ret_fd)
 	if (n == 0)
 		return -EPIPE;
 	int fd = take_descriptor(&msg);
-	if (n != (ssize_t)sizeof(*ret) || (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ||
-	    ret->reserved || !terminated(ret)) {
+	if (n != (ssize_t)sizeof(*ret) || (msg.msg_flags & MSG_TRUNC) || ret->reserved ||
+	    !terminated(ret)) {
 		if (fd >= 0)
 			close(fd);
 		return -EPROTO;

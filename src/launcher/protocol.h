@@ -91,7 +91,8 @@ struct launcher_message {
 /*
  * One packet, with at most one descriptor. fd -EBADF = none. `send` keeps the descriptor of the
  * caller; -EAGAIN on a full non-blocking socket. `receive`: 1 = *ret and *ret_fd (owned by the
- * caller, -EBADF = none), 0 = nothing there, -EPIPE = closed, -EPROTO = not such a packet.
+ * caller, -EBADF = none; also when the caller may have no more descriptors), 0 = nothing there,
+ * -EPIPE = closed, -EPROTO = not such a packet.
  */
 int launcher_send(int socket, const struct launcher_message *m, int fd);
 int launcher_receive(int socket, struct launcher_message *ret, int *ret_fd);

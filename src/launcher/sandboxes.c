@@ -4,8 +4,8 @@
  *   free --launch--> alive --(pidfd readable)--> reaped: EXITED sent --> leaving --> free
  *
  * A slot has an outside identity of its own, so that no two sandboxes share a uid. "leaving" is a
- * slot whose control group still has dying processes: removal is tried again from the loop, which
- * never waits. Everything is static: nothing here can fail for want of memory.
+ * slot whose files are being removed, or whose control group still has dying processes: both go in
+ * steps from the loop, which never waits. Everything is static: nothing here can fail for want of memory.
  */
 #include "launcher/sandboxes.h"
 
@@ -34,7 +34,9 @@ _Static_assert(LIMIT_MAX == WIRE_LIMITS, "launcher_launch.limits is in the order
 /* As in cli/session_start.c: tasks of kernel process and pid 1, counted by the host only. */
 #define PIDS_MARGIN 16
 #define RETRY_MS    5
-#define END_WAIT_NS (5 * NSEC_PER_SEC)
+/* Files that are removed in one turn of the loop: about a millisecond. */
+#define FILES_PER_TURN 128
+#define END_WAIT_NS    (5 * NSEC_PER_SEC)
 /* A launcher that was killed may have processes that still die when we start. */
 #define SWEEP_EVERY_NS (2 * NSEC_PER_SEC)
 #define SWEEPS	       15
@@ -194,7 +196,6 @@ static int send_config(struct slot *s, const struct launcher_launch *q, int cont
 
 static void clear(struct slot *s)
 {
-	store_remove(&s->store);
 	s->state = SLOT_LEAVING;
 	leaving_count++;
 	(void)sandboxes_tidy();
@@ -317,24 +318,29 @@ void sandboxes_reap(uint32_t index, struct launcher_message *ret)
 
 int sandboxes_tidy(void)
 {
+	unsigned int waiting = 0;
 	for (uint32_t i = 0; i < slots_end && leaving_count; i++) {
 		struct slot *s = &slots[i];
-		if (s->state != SLOT_LEAVING || !cgroup_try_remove(&s->cgroup))
+		if (s->state != SLOT_LEAVING)
+			continue;
+		if (!store_try_remove(&s->store, FILES_PER_TURN))
+			return 0;
+		waiting += !cgroup_try_remove(&s->cgroup);
+		if (s->cgroup.count)
 			continue;
 		s->state = SLOT_FREE;
 		leaving_count--;
 	}
 	if (sweeps < SWEEPS && clock_now_ns() - swept_ns >= SWEEP_EVERY_NS)
 		sweep();
-	if (leaving_count)
+	if (waiting)
 		return RETRY_MS;
 	return sweeps < SWEEPS ? (int)(SWEEP_EVERY_NS / NSEC_PER_MSEC) : -1;
 }
 
 void sandboxes_fini(void)
 {
-	struct timespec pause = { 0, RETRY_MS * NSEC_PER_MSEC };
-	uint64_t deadline = clock_now_ns() + END_WAIT_NS;
+	const struct timespec pause = { 0, RETRY_MS * NSEC_PER_MSEC };
 	for (uint32_t i = 0; i < slots_end; i++) {
 		if (slots[i].state == SLOT_ALIVE)
 			sandboxes_kill(slots[i].id);
@@ -346,7 +352,14 @@ void sandboxes_fini(void)
 			;
 		clear(&slots[i]);
 	}
-	while (leaving_count && clock_now_ns() < deadline && sandboxes_tidy() >= 0)
-		nanosleep(&pause, NULL);
+	/* Files take as long as they take; processes that do not leave a group are left to a sweep. */
+	uint64_t deadline = clock_now_ns() + END_WAIT_NS;
+	while (leaving_count) {
+		int wait_ms = sandboxes_tidy();
+		if (wait_ms > 0 && clock_now_ns() > deadline)
+			break;
+		if (wait_ms > 0)
+			nanosleep(&pause, NULL);
+	}
 	launch_config_close(&config);
 }

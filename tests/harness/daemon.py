@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import pwd
+import resource
 import shutil
 import signal
 import socket
@@ -21,11 +22,13 @@ NOBODY = 65534
 
 
 class Daemon:
-    def __init__(self, *options, pool=2, user=None, root=None):
-        """user: a uid that starts it (from root). root: a directory of an earlier one, kept by the caller."""
+    def __init__(self, *options, pool=2, user=None, root=None, descriptors=None):
+        """user: a uid that starts it (from root). root: a directory of an earlier one, kept by the caller.
+        descriptors: its limit of them."""
         self.hotcell = os.environ["HOTCELL"]
         self.options = list(options)
         self.pool = pool
+        self.descriptors = descriptors
         self.user = user
         self.own = root is None
         self.root = root or self.make_root()
@@ -47,6 +50,9 @@ class Daemon:
         scene.become_reaper()
         self.err = open(os.path.join(self.root, "log"), "ab+")
         as_user = {} if self.user is None else {"user": self.user, "group": self.user, "extra_groups": []}
+        if self.descriptors:
+            limit = (self.descriptors, self.descriptors)
+            as_user["preexec_fn"] = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit)
         self.child = subprocess.Popen(
             self.command("serve", "--data-dir", self.data, "--listen", "127.0.0.1:0",
                          "--pool-size", str(self.pool), *self.options),

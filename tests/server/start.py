@@ -287,6 +287,19 @@ def test_killed_kernel_processes():
         check_equal(len(d.kernels()), 3)
 
 
+def test_no_descriptors_left():
+    """Neither the launcher nor the server has enough for what the pool should hold."""
+    with Daemon(pool=40, descriptors=64) as d:
+        scene.until(lambda: d.events("pool.failed"), "the pool never failed")
+        check("open files" in d.events("pool.failed")[0]["reason"] or "descriptors" in
+              d.events("pool.failed")[0]["reason"], d.events("pool.failed")[0])
+        check(d.kernels(), "there is no sandbox at all")
+        check_equal(d.request("GET", "/health")[0] // 100, 2)
+        launcher = d.launcher()
+        check_equal(d.stop(), 0)
+        d.check_nothing_left(launcher)
+
+
 def test_reload():
     with process.CleanDirectory() as folder:
         path = os.path.join(folder, "hotcell.conf")

@@ -219,10 +219,16 @@ static bool on_launch_answer(struct launcher *l, const struct launcher_message *
 {
 	struct child *c = find_child(l, m->id);
 	struct error err;
-	if (!c || (m->type == LAUNCHER_LAUNCHED) != (*fd >= 0))
+	if (!c || (m->type != LAUNCHER_LAUNCHED && *fd >= 0))
 		return false;
 	if (m->type == LAUNCHER_LAUNCHED && !c->events) {
 		launcher_kill(l, c->id);
+	} else if (m->type == LAUNCHER_LAUNCHED && *fd < 0) {
+		const struct launcher_child_events *events = c->events;
+		launcher_forget(l, c->id);
+		error_set(&err, EMFILE, "control channel of a sandbox (raise the limit of descriptors, "
+					"LimitNOFILE)");
+		events->launched(c->ctx, -EBADF, &err);
 	} else if (m->type == LAUNCHER_LAUNCHED) {
 		c->events->launched(c->ctx, take_fd(fd), NULL);
 	} else {

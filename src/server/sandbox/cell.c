@@ -183,6 +183,17 @@ static const struct launcher_child_events child_events = { on_launched, on_exite
 
 /* ---- life ---- */
 
+void cell_shape_make(const struct server *server, uint32_t cpu_count, uint32_t memory_mb,
+		     uint32_t disk_mb, struct cell_shape *ret)
+{
+	*ret = (struct cell_shape){ .template = LAUNCHER_TEMPLATE_HOST,
+				    .cpu_count = cpu_count,
+				    .memory_mb = memory_mb,
+				    .disk_mb = disk_mb,
+				    .pids = (uint32_t)server->config->pids,
+				    .files = (uint32_t)server->config->files };
+}
+
 static void fill_request(const struct server *server, const struct cell_shape *shape,
 			 const char *hostname, struct launcher_launch *ret)
 {
@@ -191,8 +202,8 @@ static void fill_request(const struct server *server, const struct cell_shape *s
 	*ret = (struct launcher_launch){ .template = shape->template };
 	snprintf(ret->hostname, sizeof(ret->hostname), "%s", hostname);
 	ret->limits[LIMIT_MEMORY] = MIB(shape->memory_mb);
-	ret->limits[LIMIT_PIDS] = config->pids;
-	ret->limits[LIMIT_FILES] = config->files;
+	ret->limits[LIMIT_PIDS] = shape->pids;
+	ret->limits[LIMIT_FILES] = shape->files;
 	ret->limits[LIMIT_CPU_MILLI] = shape->cpu_count * 1000ull;
 	ret->limits[LIMIT_DISK_BYTES] = MIB(shape->disk_mb);
 	/* In memory it leaves a quarter to programs (as `hotcell run` does). */

@@ -22,7 +22,11 @@ struct cell;
 struct cell_shape {
 	uint32_t template; /* enum launcher_template */
 	uint32_t cpu_count, memory_mb, disk_mb;
+	uint32_t pids, files;
 };
+/* With what the configuration says about the rest. */
+void cell_shape_make(const struct server *server, uint32_t cpu_count, uint32_t memory_mb,
+		     uint32_t disk_mb, struct cell_shape *ret);
 
 struct cell_events {
 	void (*ready)(void *ctx, struct cell *c);

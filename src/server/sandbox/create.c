@@ -95,19 +95,11 @@ static void on_cold_ended(void *ctx, struct cell *c, const char *reason)
 
 static const struct cell_events cold_events = { on_cold_ready, on_cold_ended, NULL };
 
-static void shape_of(const struct sandbox_record *r, struct cell_shape *ret)
-{
-	*ret = (struct cell_shape){ .template = LAUNCHER_TEMPLATE_HOST,
-				    .cpu_count = r->cpu_count,
-				    .memory_mb = r->memory_mb,
-				    .disk_mb = r->disk_mb };
-}
-
 static void start_cold(struct sandbox *s)
 {
 	struct life *l = life_of(s);
 	struct cell_shape shape;
-	shape_of(&s->record, &shape);
+	sandbox_shape(s, &shape);
 	l->from_pool = false;
 	pool_hold(sandboxes_of(s)->pool, true);
 	l->cell = cell_new(s->server, &shape, s->record.id, &cold_events, s);
@@ -248,8 +240,8 @@ static int check_spec(struct server *server, const struct sandbox_spec *spec,
 	if (spec->timeout_s > max_s)
 		return error_set(err, ERANGE, "timeout of %u s (the most is %llu s, timeout_max)",
 				 spec->timeout_s, (unsigned long long)max_s);
-	const struct cell_shape shape = { LAUNCHER_TEMPLATE_HOST, t->cpu_count, t->memory_mb,
-					  t->disk_mb };
+	struct cell_shape shape;
+	cell_shape_make(server, t->cpu_count, t->memory_mb, t->disk_mb, &shape);
 	return limits_check(all, spec->key_id, &shape, true, ret_retry_s, err);
 }
 
@@ -271,7 +263,7 @@ void sandbox_create(struct server *server, const struct sandbox_spec *spec, sand
 		sandbox_refuse(fn, ctx, ENOMEM, "out of memory");
 		return;
 	}
-	shape_of(&s->record, &shape);
+	sandbox_shape(s, &shape);
 	struct cell *cell = pool_take(server->sandboxes->pool, &shape);
 	if (cell)
 		start_pooled(s, cell);

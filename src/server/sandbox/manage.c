@@ -23,19 +23,18 @@ static void on_due(void *ctx, struct deadline *d)
 		sandbox_kill(s, reason, NULL, NULL);
 }
 
-static void default_shape(const struct config *c, struct cell_shape *ret)
+static void default_shape(const struct server *server, struct cell_shape *ret)
 {
-	*ret = (struct cell_shape){ .template = LAUNCHER_TEMPLATE_HOST,
-				    .cpu_count = (uint32_t)((c->cpu_milli + 999) / 1000),
-				    .memory_mb = (uint32_t)(c->memory_bytes >> 20),
-				    .disk_mb = (uint32_t)(c->disk_bytes >> 20) };
+	const struct config *c = server->config;
+	cell_shape_make(server, (uint32_t)c->cpus, (uint32_t)(c->memory_bytes >> 20),
+			(uint32_t)(c->disk_bytes >> 20), ret);
 }
 
 static int set_up(struct sandboxes *all, struct error *err)
 {
 	struct server *server = all->server;
 	struct cell_shape shape;
-	default_shape(server->config, &shape);
+	default_shape(server, &shape);
 	const struct template_limits limits = { shape.cpu_count, shape.memory_mb, shape.disk_mb };
 	int r = record_end_all(server->store, MESSAGE_RESTARTED, err);
 	if (r < 0)
@@ -74,7 +73,7 @@ void sandboxes_reload(struct server *server)
 {
 	struct cell_shape shape;
 	struct error err;
-	default_shape(server->config, &shape);
+	default_shape(server, &shape);
 	const struct template_limits limits = { shape.cpu_count, shape.memory_mb, shape.disk_mb };
 	if (template_keep_builtin(server->store, &limits, &err) < 0)
 		daemon_log(DAEMON_ERROR, "store.failed", TEXT_FIELD("error", err.message));

@@ -208,10 +208,10 @@ void sandbox_resume(struct sandbox *s, uint32_t timeout_s, bool memory, sandbox_
 		    void *ctx)
 {
 	const struct sandbox_record *r = &s->record;
-	const struct cell_shape shape = { LAUNCHER_TEMPLATE_HOST, r->cpu_count, r->memory_mb,
-					  r->disk_mb };
+	struct cell_shape shape;
 	unsigned int retry_s = 0;
 	struct error err;
+	sandbox_shape(s, &shape);
 	if (timeout_s == 0)
 		timeout_s = MAX(life_of(s)->timeout_s, 1u);
 	if (r->state == SANDBOX_RUNNING) {

@@ -35,7 +35,8 @@ static const struct cell_events pool_events;
 static bool same_shape(const struct cell_shape *a, const struct cell_shape *b)
 {
 	return a->template == b->template && a->cpu_count == b->cpu_count &&
-	       a->memory_mb == b->memory_mb && a->disk_mb == b->disk_mb;
+	       a->memory_mb == b->memory_mb && a->disk_mb == b->disk_mb && a->pids == b->pids &&
+	       a->files == b->files;
 }
 
 /* ---- filling ---- */

@@ -137,6 +137,12 @@ void sandbox_call_gone(struct sandbox *s)
 		all->gone[i](s);
 }
 
+void sandbox_shape(const struct sandbox *s, struct cell_shape *ret)
+{
+	const struct sandbox_record *r = &s->record;
+	cell_shape_make(s->server, r->cpu_count, r->memory_mb, r->disk_mb, ret);
+}
+
 /* ---- those who wait ---- */
 
 int sandbox_add_waiter(struct list *waiters, sandbox_done_fn fn, void *ctx)

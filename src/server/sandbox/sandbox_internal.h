@@ -86,6 +86,7 @@ void sandbox_call_gone(struct sandbox *s);
 /* Starts the life time that ends in seconds from now. */
 int sandbox_start_clock(struct sandbox *s, uint64_t seconds, struct error *err);
 void sandbox_stop_clock(struct sandbox *s);
+void sandbox_shape(const struct sandbox *s, struct cell_shape *ret);
 /* Into the tables; its opposite frees it, too. */
 void sandbox_link(struct sandbox *s);
 void sandbox_unlink_and_free(struct sandbox *s);
