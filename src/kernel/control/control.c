@@ -13,8 +13,8 @@
 #include <sys/epoll.h>
 
 #include "base/util.h"
-#include "kernel/control/fs.h"
 #include "kernel/control/op.h"
+#include "kernel/control/requests.h"
 #include "kernel/control/spawn.h"
 #include "kernel/control/stats.h"
 #include "kernel/core/sandbox.h"
@@ -242,6 +242,7 @@ static const struct control_row {
 	[WIRE_FS_REMOVE] = { fs_message, 0 },
 	[WIRE_FS_READ] = { fs_message, 1 },
 	[WIRE_FS_WRITE] = { fs_message, 1 },
+	[WIRE_DIAL] = { dial_message, 1 },
 };
 
 /* False: not what this state of the protocol allows. The descriptors are used up in any case. */

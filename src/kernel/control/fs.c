@@ -7,8 +7,6 @@
  * is made. A guest can change any name between two steps, and gains nothing by it: whatever a path
  * leads to is the sandbox's.
  */
-#include "kernel/control/fs.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -17,6 +15,7 @@
 #include "base/util.h"
 #include "kernel/control/control.h"
 #include "kernel/control/fs_internal.h"
+#include "kernel/control/requests.h"
 #include "kernel/control/spawn_internal.h"
 #include "kernel/fs/namei.h"
 #include "kernel/fs/notify.h"

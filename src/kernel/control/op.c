@@ -20,6 +20,7 @@ static const struct op_row {
 	[OP_REMOVE] = { 64, remove_step, remove_release },
 	[OP_READ] = { 256, read_step, read_release },
 	[OP_WRITE] = { 256, write_step, write_release },
+	[OP_DIAL] = { 256, dial_step, dial_release },
 };
 
 static struct op_state *get(void)

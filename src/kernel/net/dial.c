@@ -22,6 +22,11 @@ static int try_open(uint16_t port, bool v4, struct dial **ret)
 		return -ENOMEM;
 	i->internal = true;
 	int err = tcp_start(i, &dst);
+	/* A port of its own choice may be the one asked for: nobody but itself is there. */
+	if (!err && i->peer == i) {
+		dial_close((struct dial *)(void *)i, true);
+		return -ECONNREFUSED;
+	}
 	if (err) {
 		inet_unbind(i);
 		socket_put(&i->sk);
@@ -47,15 +52,26 @@ struct waitq *dial_waitq(struct dial *d)
 	return &sock_of(d)->sk.wq;
 }
 
-ssize_t dial_read(struct dial *d, void *dst, size_t size)
+ssize_t dial_peek(struct dial *d, void *dst, size_t size)
 {
 	struct uio u;
 	struct msg m = { .u = &u };
 
 	uio_kernel(&u, dst, size);
-	ssize_t n = tcp_recv(sock_of(d), &m);
+	return tcp_recv(sock_of(d), &m);
+}
+
+void dial_consume(struct dial *d, size_t count)
+{
+	tcp_recv_done(sock_of(d), count);
+}
+
+ssize_t dial_read(struct dial *d, void *dst, size_t size)
+{
+	ssize_t n = dial_peek(d, dst, size);
+
 	if (n > 0)
-		tcp_recv_done(sock_of(d), (size_t)n);
+		dial_consume(d, (size_t)n);
 	return n;
 }
 

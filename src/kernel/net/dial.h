@@ -26,6 +26,9 @@ uint32_t dial_poll(struct dial *d);
 struct waitq *dial_waitq(struct dial *d);
 /* 0 = the guest sent FIN. -EAGAIN, -ECONNRESET, ... Takes effect at once. */
 ssize_t dial_read(struct dial *d, void *dst, size_t size);
+/* The same in two steps: what was peeked and not consumed comes again. */
+ssize_t dial_peek(struct dial *d, void *dst, size_t size);
+void dial_consume(struct dial *d, size_t count);
 ssize_t dial_write(struct dial *d, const void *src, size_t size);
 void dial_shutdown_write(struct dial *d);
 /* Ends the connection and frees the dial: FIN, or a reset when `abort`, or data is unread. */
