@@ -242,7 +242,14 @@ static const struct control_row {
 	[WIRE_FS_REMOVE] = { fs_message, 0 },
 	[WIRE_FS_READ] = { fs_message, 1 },
 	[WIRE_FS_WRITE] = { fs_message, 1 },
+	[WIRE_FS_WATCH] = { fs_message, 0 },
 	[WIRE_DIAL] = { dial_message, 1 },
+	[WIRE_FREEZE] = { freeze_message, 0 },
+	[WIRE_THAW] = { thaw_message, 0 },
+	[WIRE_REBOOT] = { reboot_message, 0 },
+	[WIRE_SET_LIMITS] = { limits_message, 0 },
+	[WIRE_SET_HOSTNAME] = { hostname_message, 0 },
+	[WIRE_LIST_PROCESSES] = { processes_message, 0 },
 };
 
 /* False: not what this state of the protocol allows. The descriptors are used up in any case. */

@@ -11,6 +11,7 @@
 
 #include "base/util.h"
 #include "kernel/control/control.h"
+#include "kernel/control/freeze.h"
 #include "kernel/control/op_kinds.h"
 #include "kernel/control/requests.h"
 #include "kernel/control/stream.h"
@@ -56,9 +57,9 @@ static int dial_new(const struct message *m, uint32_t port, struct dial_op **ret
 {
 	struct dial_op *d;
 
-	if (port < 1 || port > UINT16_MAX) {
+	if (port < 1 || port > UINT16_MAX || freeze_active()) {
 		host_close(m->fds[0]);
-		return -EINVAL;
+		return freeze_active() ? -EAGAIN : -EINVAL;
 	}
 	int r = op_new(OP_DIAL, m->header.request, sizeof(*d), &d);
 	if (r < 0) {

@@ -225,6 +225,7 @@ static const struct {
 	[WIRE_FS_REMOVE] = { fs_remove, false },
 	[WIRE_FS_READ] = { fs_read, true },
 	[WIRE_FS_WRITE] = { fs_write, true },
+	[WIRE_FS_WATCH] = { fs_watch, false },
 };
 
 static bool resolve(struct fs_request *r)

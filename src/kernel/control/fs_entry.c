@@ -140,7 +140,7 @@ int fs_entry(struct path p, const char *path, struct wire_entry *ret)
 void fs_send_entry(uint32_t request, struct path p, const char *path)
 {
 	static struct wire_entry e;
-	static uint8_t bytes[METADATA_BYTES + 4 * PATH_MAX_BYTES];
+	static uint8_t bytes[FS_ENTRY_BYTES];
 	struct wire_out o = { bytes, 0, sizeof(bytes), false };
 
 	fs_entry_begin();

@@ -35,6 +35,8 @@ int fs_set_owner(struct path p, uint32_t uid, uint32_t gid);
 /* Entry `name` of the directory, on top of what is mounted there; a symlink is not followed. */
 int fs_child(struct path dir, const char *name, struct path *ret);
 
+/* Enough for any entry. */
+#define FS_ENTRY_BYTES (8192u + 4 * PATH_MAX_BYTES)
 /* The entry of `p`, which is called `path`. Valid until the next call. */
 int fs_entry(struct path p, const char *path, struct wire_entry *ret);
 /* Names of owners are looked up again: call once per turn. */
@@ -46,6 +48,7 @@ void fs_list(struct fs_request *r);
 void fs_remove(struct fs_request *r);
 void fs_read(struct fs_request *r);
 void fs_write(struct fs_request *r);
+void fs_watch(struct fs_request *r);
 
 /* Replaces the user.e2b.* attributes. `texts`: `count` pairs of strings, back to back. File systems
  * without attributes are passed over. -EINVAL, -ENOSPC, ... */

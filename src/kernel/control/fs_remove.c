@@ -98,7 +98,8 @@ enum op_result remove_step(struct op *op)
 {
 	struct remove_op *r = remove_of(op);
 
-	for (uint32_t i = 0; i < NAMES_PER_STEP && r->walk.depth; i++) {
+	/* Whoever watches a directory sees what happens in it before it is gone. */
+	for (uint32_t i = 0; i < NAMES_PER_STEP && r->walk.depth && !(i && op_urgent()); i++) {
 		const char *name = tree_walk_next(&r->walk);
 		if (name)
 			remove_name(r, name);

@@ -7,6 +7,7 @@
 
 struct op_state {
 	struct list all, runnable, congested;
+	bool urgent; /* one of `runnable` is, perhaps */
 	uint32_t counts[OP_KIND_MAX];
 };
 
@@ -15,12 +16,15 @@ static const struct op_row {
 	uint32_t max;
 	enum op_result (*step)(struct op *op);
 	void (*release)(struct op *op); /* what the record owns */
+	bool urgent;			/* op_run_urgent() */
 } kinds[OP_KIND_MAX] = {
 	[OP_LIST] = { 64, list_step, list_release },
 	[OP_REMOVE] = { 64, remove_step, remove_release },
 	[OP_READ] = { 256, read_step, read_release },
 	[OP_WRITE] = { 256, write_step, write_release },
 	[OP_DIAL] = { 256, dial_step, dial_release },
+	[OP_WATCH] = { 256, watch_step, watch_release, .urgent = true },
+	[OP_PROCESSES] = { 16, processes_step, processes_release },
 };
 
 static struct op_state *get(void)
@@ -105,8 +109,10 @@ bool op_waiter_wake(struct waiter *w, uint32_t events)
 	struct op *op = w->owner;
 
 	(void)events;
-	if (!list_linked(&op->run_link))
-		op_wake(op);
+	if (list_linked(&op->run_link))
+		return true;
+	op_wake(op);
+	get()->urgent |= kinds[op->kind].urgent;
 	return true;
 }
 
@@ -127,11 +133,8 @@ bool op_runnable(void)
 	return get() && !list_empty(&get()->runnable);
 }
 
-void op_run(void)
+static void step(struct op *op)
 {
-	if (!op_runnable())
-		return;
-	struct op *op = list_first(&get()->runnable, struct op, run_link);
 	list_del(&op->run_link);
 	switch (kinds[op->kind].step(op)) {
 	case OP_AGAIN:
@@ -149,15 +152,27 @@ void op_run(void)
 	}
 }
 
-struct op *op_first(enum op_kind kind)
+void op_run(void)
 {
-	struct op *op;
+	if (op_runnable())
+		step(list_first(&get()->runnable, struct op, run_link));
+}
 
-	if (!get())
-		return NULL;
-	list_for_each(op, &get()->all, link) {
-		if (op->kind == kind)
-			return op;
+bool op_urgent(void)
+{
+	return get()->urgent;
+}
+
+void op_run_urgent(void)
+{
+	struct op_state *s = get();
+	struct op *op, *next;
+
+	if (!s || !s->urgent)
+		return;
+	s->urgent = false;
+	list_for_each_safe(op, next, &s->runnable, run_link) {
+		if (kinds[op->kind].urgent)
+			step(op);
 	}
-	return NULL;
 }

@@ -28,8 +28,6 @@ enum op_kind {
 	OP_DIAL,
 	OP_WATCH,
 	OP_PROCESSES,
-	OP_FREEZE,
-	OP_REBOOT,
 	OP_KIND_MAX
 };
 
@@ -67,6 +65,10 @@ void op_channel_drained(void);
 /* The event loop: does one slice of one operation. */
 void op_run(void);
 bool op_runnable(void);
-
-/* For shutdown-like operations: the first of a kind, NULL = none. */
-struct op *op_first(enum op_kind kind);
+/*
+ * The event loop: operations that must run before the next system call of a guest. Those are watches
+ * of a tree, so that in a directory that was just made nothing happens unseen.
+ */
+void op_run_urgent(void);
+/* One is waiting: a slice that changes the tree should end here. */
+bool op_urgent(void);

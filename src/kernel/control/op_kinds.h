@@ -14,6 +14,4 @@ OP_DECLARE(write);
 OP_DECLARE(dial);
 OP_DECLARE(watch);
 OP_DECLARE(processes);
-OP_DECLARE(freeze);
-OP_DECLARE(reboot);
 #undef OP_DECLARE

@@ -19,6 +19,7 @@
 #include "base/util.h"
 #include "kernel/abi/stub.h"
 #include "kernel/control/control.h"
+#include "kernel/control/reboot.h"
 #include "kernel/control/spawn_internal.h"
 #include "kernel/control/terminal.h"
 #include "kernel/core/arena.h"
@@ -177,7 +178,7 @@ long spawn_wait_order(struct call *c)
 	struct spawn *s, *next = NULL;
 
 	list_for_each(s, &state->spawns, link) {
-		if (s->state == SPAWN_QUEUED) {
+		if (s->state == SPAWN_QUEUED && !reboot_active()) {
 			next = s;
 			break;
 		}
@@ -209,7 +210,9 @@ void spawn_reaped(int guest_pid, int status)
 	bool ends = s->main;
 	if (s->terminal)
 		terminal_drain(s->terminal);
-	if (!s->failed)
+	if (!s->failed && s->state != SPAWN_RUNNING)
+		control_error(s->request, ECANCELED, WIRE_ABOUT_REQUEST, "killed before it began");
+	else if (!s->failed)
 		control_send(WIRE_EXITED, s->request, &body, sizeof(body));
 	spawn_free(s);
 	if (ends)
@@ -253,6 +256,17 @@ void spawn_running(struct process *p)
 			return;
 		}
 	}
+}
+
+void spawn_go_on(void)
+{
+	struct spawn *s, *next;
+
+	list_for_each_safe(s, next, &state->spawns, link) {
+		if (s->state == SPAWN_ORDERED && !s->guest_pid)
+			spawn_failed(s->request, ECANCELED);
+	}
+	waitq_wake(&state->orders, 0);
 }
 
 /* ---- messages about a process ---- */

@@ -20,6 +20,8 @@ void spawn_resize(uint32_t request, uint32_t rows, uint32_t cols);
 /* pid 1 and its children. */
 long spawn_wait_order(struct call *c);
 long spawn_fetch(struct call *c);
+/* After a reboot: orders that were held back; those whose child was killed early have failed. */
+void spawn_go_on(void);
 void spawn_reaped(int guest_pid, int status);
 void spawn_failed(uint32_t request, int error);
 /* The process has become its program. */

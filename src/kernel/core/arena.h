@@ -68,6 +68,9 @@ enum arena_root {
 	ROOT_ORPHANS,
 	ROOT_OPS,
 	ROOT_HASH,
+	ROOT_SETTINGS,
+	ROOT_FREEZE,
+	ROOT_REBOOT,
 	ROOT_MAX,
 };
 void *arena_root(enum arena_root id, size_t size);

@@ -65,6 +65,7 @@ struct call {
 	uint64_t sigmask_ptr; /* guest address of the set */
 	bool parked;	      /* the thread waits in rt_sigsuspend, not in the notification */
 	bool traced;	      /* stopped by call_native(): answered through ptrace */
+	bool held;	      /* its thread was frozen and will make it again: control/freeze.c */
 	bool no_restart;      /* like poll: after an interruption the answer is EINTR, never a restart */
 	struct file *file;     /* reference held while blocked (call_block_file); the dispatcher puts
 				   it (file_put) when the call ends or is cancelled */

@@ -3,7 +3,8 @@
  *
  * Three things can make a notification something other than a fresh call:
  *  - become: the thread repeats a call that we changed (exec, shmat). Let through.
- *  - an old blocked call of the same thread: that one was interrupted by a signal.
+ *  - an old blocked call of the same thread: that one was interrupted by a signal, or by a freeze of
+ *    the sandbox, after which it goes on.
  *  - an answer that the thread did not get, because a signal took it out of the notification
  *    first: what was lost is recorded, and made good when the handler returns (task/sigreturn.c).
  *    When no handler ran (the thread was stopped and continued) the host restarts the call at
@@ -61,6 +62,29 @@ static void drop_interrupted(struct task *t)
 	else
 		lost_add(old, old->no_restart ? LOST_NO_RESTART : LOST_INTERRUPTED, -EINTR);
 	call_cancel(old);
+}
+
+static void run(struct call *c);
+
+/* The thread was frozen in a blocked call and makes it again: that one goes on. True if it is so. */
+static bool resumed(struct task *t, const struct notification *n)
+{
+	struct call *c = t->call;
+
+	if (!c || !c->held)
+		return false;
+	c->held = false;
+	if (c->nr != n->nr || c->ip != n->ip ||
+	    memcmp(c->args, n->args, argument_count(n->nr) * sizeof(n->args[0])) != 0)
+		return false; /* a handler runs first */
+	c->id = n->id;
+	list_del(&c->run_link);
+	call_drop_waiters(c);
+	if (c->deadline && c->deadline != UINT64_MAX && !c->timed_out && !timer_armed(&c->timer) &&
+	    timer_arm(&c->timer, TIMER_CALL, c->deadline) < 0)
+		c->timed_out = true;
+	run(c);
+	return true;
 }
 
 /* The host restarted the call that was lost last, no handler in between: true if answered. */
@@ -203,6 +227,8 @@ void dispatch(const struct notification *n)
 	}
 	if (!list_empty(&t->proc->pending_clones))
 		birth_resolve(t);
+	if (resumed(t, n))
+		return;
 	drop_interrupted(t);
 	if (becoming(t, n) || restarted(t, n))
 		return;

@@ -10,7 +10,9 @@
 
 #include "base/util.h"
 #include "kernel/control/control.h"
+#include "kernel/control/freeze.h"
 #include "kernel/control/op.h"
+#include "kernel/control/reboot.h"
 #include "kernel/core/clock.h"
 #include "kernel/core/dispatch.h"
 #include "kernel/core/sandbox.h"
@@ -23,6 +25,7 @@
 
 #define EVENTS_MAX 64
 #define CALLS_PER_SLICE 4
+#define TICK_NS (NSEC_PER_MSEC / 5)
 #define SETTLE_NS (2 * NSEC_PER_MSEC)
 
 /* Everything but system calls. True if the listener has one. */
@@ -40,6 +43,7 @@ static bool serve_others(const struct poll_event *events, int count)
 				sandbox_end(SANDBOX_FAULT, SANDBOX_INIT_KILLED);
 			break;
 		case POLL_PIDFD:
+			freeze_process_died((int)e->token);
 			process_died((int)e->token);
 			break;
 		case POLL_CONTROL:
@@ -55,6 +59,13 @@ static bool serve_others(const struct poll_event *events, int count)
 	return calls;
 }
 
+/* While the guests stand still, so do their calls. */
+static void serve_woken(void)
+{
+	if (!freeze_active())
+		dispatch_woken();
+}
+
 int loop_run(void)
 {
 	struct poll_event events[EVENTS_MAX];
@@ -62,22 +73,26 @@ int loop_run(void)
 	unsigned calls = 0;
 
 	while (sandbox_state() == SANDBOX_RUNNING) {
-		dispatch_woken();
+		serve_woken();
 		uint64_t wait_ns = timer_run();
-		dispatch_woken();
+		serve_woken();
 		if (sandbox_state() != SANDBOX_RUNNING)
 			break;
 		if (tracee_settle())
 			wait_ns = MIN(wait_ns, SETTLE_NS);
+		if (freeze_tick() | reboot_tick())
+			wait_ns = MIN(wait_ns, TICK_NS);
 		if (op_runnable())
 			wait_ns = 0;
 		int count = host_poll_wait(events, EVENTS_MAX, wait_ns);
 		if (count < 0)
 			return count;
 		clock_tick();
-		bool called = serve_others(events, count) && host_notify_receive(&n) > 0;
+		bool called = serve_others(events, count) && !freeze_active() &&
+			      host_notify_receive(&n) > 0;
 		if (called)
 			dispatch(&n);
+		op_run_urgent();
 		/* Busy guests get several calls for each slice of an operation. */
 		calls = called ? calls + 1 : CALLS_PER_SLICE;
 		if (calls >= CALLS_PER_SLICE) {

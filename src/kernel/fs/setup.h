@@ -36,3 +36,6 @@ struct fs_plan {
 
 /* Call once after vfs_init(). 0 or -errno; *ret_failed (may be NULL) then names the guest path. */
 int fs_setup(const struct fs_plan *plan, const char **ret_failed);
+
+/* Writes the machine's name to /etc/hostname and /etc/hosts anew, later than setup. */
+int fs_set_hostname(const char *name);

@@ -261,11 +261,7 @@ static int put_names(struct inode *root, const struct fs_plan *plan)
 	int err = put_format(root, "hostname", 0644, 0, "%s\n", plan->hostname);
 
 	if (err == 0)
-		err = put_format(root, "hosts", 0644, 0,
-				 "127.0.0.1\tlocalhost\n"
-				 "::1\tlocalhost ip6-localhost ip6-loopback\n"
-				 "127.0.1.1\t%s\n",
-				 plan->hostname);
+		err = put_format(root, "hosts", 0644, 0, HOSTS_FORMAT, plan->hostname);
 	return err;
 }
 

@@ -3,6 +3,12 @@
 
 #include "kernel/fs/setup.h"
 
+/* Content of /etc/hosts, with the machine's name. */
+#define HOSTS_FORMAT                                                                               \
+	"127.0.0.1\tlocalhost\n"                                                                   \
+	"::1\tlocalhost ip6-localhost ip6-loopback\n"                                              \
+	"127.0.1.1\t%s\n"
+
 struct inode;
 
 /* Everything below /etc that is not the host's. */

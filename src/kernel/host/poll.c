@@ -8,6 +8,7 @@
 
 static int epoll_fd = -1;
 static int listener_fd = -1;
+static bool deaf;
 
 int host_poll_init(void)
 {
@@ -18,6 +19,11 @@ int host_poll_init(void)
 void host_poll_set_listener(int fd)
 {
 	listener_fd = fd;
+}
+
+void host_poll_listen(bool on)
+{
+	deaf = !on;
 }
 
 static int control(int op, int fd, enum poll_kind kind, uint64_t token, uint32_t events)
@@ -60,7 +66,7 @@ static int collect(struct poll_event *ret, int max)
 /* host-syscalls: ppoll */
 int host_poll_wait(struct poll_event *ret, int max, uint64_t timeout_ns)
 {
-	struct pollfd fds[] = { { .fd = listener_fd, .events = POLLIN },
+	struct pollfd fds[] = { { .fd = deaf ? -1 : listener_fd, .events = POLLIN },
 				{ .fd = epoll_fd, .events = POLLIN } };
 	struct timespec ts = { .tv_sec = (time_t)(timeout_ns / 1000000000ull),
 			       .tv_nsec = (long)(timeout_ns % 1000000000ull) };

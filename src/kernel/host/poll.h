@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum poll_kind { POLL_LISTENER, POLL_PIDFD, POLL_CONTROL, POLL_WATCH };
@@ -22,6 +23,8 @@ struct poll_event {
 int host_poll_init(void);
 /* The listener: reported as POLL_LISTENER, with EPOLLIN and EPOLLHUP. */
 void host_poll_set_listener(int fd);
+/* Whether it is looked at. */
+void host_poll_listen(bool on);
 /* EPOLL* bits; EPOLLET allowed. */
 int host_poll_add(int fd, enum poll_kind kind, uint64_t token, uint32_t events);
 int host_poll_change(int fd, enum poll_kind kind, uint64_t token, uint32_t events);

@@ -1,6 +1,8 @@
 /* Host-side handles on guest processes: death notices and signals. Numbers are host tids. */
 #pragma once
 
+#define HOST_OWN_PID 1 /* the kernel process is the first of its pid namespace */
+
 /* Watches for the death of a process: a POLL_PIDFD event with the pid as token. The descriptor is
  * returned (>= 0) and given back with host_process_forget(). -ESRCH when it is gone already. */
 int host_process_watch(int host_pid);

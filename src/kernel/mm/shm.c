@@ -405,6 +405,15 @@ long sys_shmctl(struct call *c)
 	}
 }
 
+void shm_clear(void)
+{
+	for (uint32_t i = 0; i < root->segments.capacity; i++) {
+		struct ipc_object *o = ipc_find_index(&root->segments, (int)i);
+		if (o)
+			segment_free(container_of(o, struct segment, ipc));
+	}
+}
+
 /* ---- /proc/sysvipc/shm ---- */
 
 void shm_show(struct seq *out)

@@ -9,5 +9,7 @@ int shm_init(void);
 void shm_fork(const struct process *child, const struct process *parent);
 /* exec and exit end them. */
 void shm_process_exit(struct process *p);
+/* No process is left: the segments go, too. */
+void shm_clear(void);
 /* The lines of /proc/sysvipc/shm. */
 void shm_show(struct seq *out);

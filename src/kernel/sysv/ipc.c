@@ -147,6 +147,23 @@ void ipc_from_perm(struct ipc_object *o, const struct ipc_perm *perm)
 	o->mode = perm->mode & 0777;
 }
 
+void sysv_clear(void)
+{
+	struct sysv_root *root = sysv_root();
+	struct ipc_object *o;
+
+	if (!root)
+		return;
+	for (uint32_t i = 0; i < root->sems.capacity; i++) {
+		if ((o = ipc_find_index(&root->sems, (int)i)))
+			sem_free(container_of(o, struct semset, ipc));
+	}
+	for (uint32_t i = 0; i < root->queues.capacity; i++) {
+		if ((o = ipc_find_index(&root->queues, (int)i)))
+			queue_free(container_of(o, struct queue, ipc));
+	}
+}
+
 int64_t ipc_now(void)
 {
 	return clock_real() / (int64_t)NSEC_PER_SEC;

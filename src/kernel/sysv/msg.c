@@ -137,7 +137,7 @@ long sys_msgget(struct call *c)
 	return err ? err : o->id;
 }
 
-static void queue_free(struct queue *q)
+void queue_free(struct queue *q)
 {
 	while (!list_empty(&q->messages))
 		queue_take(q, list_first(&q->messages, struct message, link));

@@ -17,6 +17,9 @@ struct task;
 /* The process ends: its semaphore adjustments (SEM_UNDO) are applied. */
 void sysv_process_exit(struct process *p);
 
+/* No process is left: semaphore sets and message queues go, too. */
+void sysv_clear(void);
+
 /* Lines of /proc/sysvipc/sem and msg. */
 struct seq;
 void sysv_show_sem(struct seq *s);

@@ -61,3 +61,4 @@ struct semset *sem_find(int id);
 /* The values changed by something else than semop: adjustments are void, waiters look again. */
 void sem_undo_clear(struct semset *set, int num); /* num < 0: all */
 void sem_free(struct semset *set);
+void queue_free(struct queue *q);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernel/abi/syscalls.h"
+#include "kernel/control/reboot.h"
 #include "kernel/core/arena.h"
 #include "kernel/core/limits.h"
 #include "kernel/fs/file.h"
@@ -141,7 +142,7 @@ static long clone_call(struct task *t, uint64_t flags)
 
 	if (r < 0)
 		return r;
-	if (!user_may_clone(t) || !charge(t->proc))
+	if (reboot_active() || !user_may_clone(t) || !charge(t->proc))
 		return -EAGAIN;
 	if ((flags & shared) == shared) {
 		t->proc->thread_charges++;

@@ -35,11 +35,9 @@ static long inotify_call(struct call *c, uint32_t flags)
 		return -EINVAL;
 	if (root && root->instances >= INOTIFY_MAX_INSTANCES)
 		return -EMFILE;
-	in = root ? knew(struct inotify) : NULL;
+	in = inotify_new();
 	if (!in)
 		return -ENOMEM;
-	list_init(&in->watches);
-	list_init(&in->events);
 	f = file_new_anon(FOPS_INOTIFY, "inotify", O_RDONLY | (flags & IN_NONBLOCK), in);
 	if (f) {
 		f->stream = true;
@@ -202,14 +200,9 @@ static void inotify_release(struct file *f)
 	struct inotify *in = f->priv;
 
 	f->priv = NULL;
-	if (!in)
-		return;
-	while (!list_empty(&in->watches))
-		watch_remove(list_first(&in->watches, struct watch, instance_link), false);
-	inotify_drop_events(in, SIZE_MAX);
-	waitq_drain(&in->wq);
-	inotify_root()->instances--;
-	kfree(in);
+	inotify_free(in);
+	if (in)
+		inotify_root()->instances--;
 }
 
 static ssize_t inotify_fdinfo(struct file *f, char *dst, size_t capacity)
