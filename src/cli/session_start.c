@@ -19,19 +19,13 @@
 #define EXIT_PATIENCE_MS 500
 #define SWEEP_THOROUGHLY 16 /* every so many starts */
 
-static uint32_t wanted_controllers(const struct run_options *o)
-{
-	return CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS) |
-	       (o->cpu_milli ? CGROUP_BIT(CGROUP_CPU) : 0);
-}
-
 static int make_cgroup(struct session *s, struct error *err)
 {
 	const struct run_options *o = s->options;
 	struct cgroup_limits limits = { .memory_bytes = o->memory_bytes,
 					.cpu_milli = o->cpu_milli,
 					.pids = o->pids + PIDS_MARGIN };
-	int r = cgroup_create(&s->cgroup, &s->outcome->host, wanted_controllers(o), &limits, err);
+	int r = cgroup_create(&s->cgroup, &s->outcome->host, CGROUP_SANDBOX, &limits, err);
 	if (r < 0)
 		return r;
 	s->outcome->controllers = s->cgroup.controllers;
@@ -63,7 +57,7 @@ static int start_kernel(struct session *s, struct error *err)
 {
 	int r;
 	cgroup_probe(&s->outcome->host);
-	bool first = cgroup_needs_birth(&s->outcome->host, wanted_controllers(s->options));
+	bool first = cgroup_needs_birth(&s->outcome->host, CGROUP_SANDBOX);
 	r = first ? make_cgroup(s, err) : 0;
 	if (r == 0)
 		r = launch_kernel(s, err);

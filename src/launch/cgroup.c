@@ -9,6 +9,11 @@
  * used-up one alive): the creator holds the directory locked as long as it lives. Whoever gets the
  * lock of a group and finds it empty removes it; a creator that locks checks that its directory is
  * still there. Only the owner may open the directory, so nobody else can hold its lock.
+ *
+ * The cpu controller is wanted without a limit, too. Processes in none of its groups are grouped by
+ * the host by session (sched_autogroup), and a guest and its kernel process are of two sessions. They
+ * hand one processor to each other with every call, and between two groups of the scheduler that
+ * takes half as long again as the whole call within one.
  */
 #include "launch/cgroup.h"
 

@@ -24,6 +24,9 @@ enum cgroup_controller {
 };
 
 #define CGROUP_BIT(controller) (1u << (controller))
+/* What every sandbox is to have, limited or not: see cgroup.c. */
+#define CGROUP_SANDBOX                                                                             \
+	(CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS) | CGROUP_BIT(CGROUP_CPU))
 #define CGROUP_PATH_MAX	       1024
 
 struct cgroup_hierarchy {

@@ -135,10 +135,8 @@ static int make_cgroup(struct slot *s, const struct launcher_launch *q, struct e
 	const struct cgroup_limits limits = { .memory_bytes = q->limits[LIMIT_MEMORY],
 					      .cpu_milli = q->limits[LIMIT_CPU_MILLI],
 					      .pids = q->limits[LIMIT_PIDS] + PIDS_MARGIN };
-	uint32_t wanted = CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS) |
-			  CGROUP_BIT(CGROUP_FREEZER) | CGROUP_BIT(CGROUP_CPUACCT);
-	if (limits.cpu_milli)
-		wanted |= CGROUP_BIT(CGROUP_CPU);
+	const uint32_t wanted =
+		CGROUP_SANDBOX | CGROUP_BIT(CGROUP_FREEZER) | CGROUP_BIT(CGROUP_CPUACCT);
 	return cgroup_create(&s->cgroup, &host, wanted, &limits, err);
 }
 
