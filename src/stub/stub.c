@@ -246,6 +246,14 @@ uint64_t stub_main(const uint64_t *sp, uint64_t *ret_sp)
 	return plan.entry;
 }
 
+/* STUB_CALL_SITE: the kernel process takes the thread back behind the instruction. */
+__asm__(".section .text.site,\"ax\"\n"
+	"	syscall\n"
+	"	nop\n"
+	"	nop\n"
+	"	ud2\n"
+	".previous\n");
+
 /* Entry: switch to our stack, then to the program with clean registers. */
 __asm__(".section .text.start,\"ax\"\n"
 	".globl _start\n"

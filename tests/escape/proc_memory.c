@@ -83,6 +83,9 @@ static void hold_files_over_an_exec(void *unused)
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	const char *program = set_user_id_program();
 	pid_t pid = child_in_pipe(program, &go);
+	int directory = open_of(pid, ".", O_RDONLY | O_DIRECTORY), numbers = open_of(pid, "fd", O_RDONLY | O_DIRECTORY);
+	int infos = open_of(pid, "fdinfo", O_RDONLY | O_DIRECTORY);
+	CHECK(directory >= 0 && numbers >= 0);
 	for (size_t i = 0; i < INSPECTED; i++)
 		fds[i] = open_of(pid, inspected[i], i ? O_RDONLY : O_RDWR);
 	CHECK(fds[0] >= 0 && fds[1] >= 0);
@@ -107,6 +110,18 @@ static void hold_files_over_an_exec(void *unused)
 			printf("# %s: %.60s\n", inspected[i], text);
 		CHECK(n <= 0);
 	}
+	/* Directories that were opened before are no way to files of afterwards. */
+	for (size_t i = 0; i < INSPECTED; i++)
+		CHECK(openat(directory, inspected[i], O_RDONLY) < 0);
+	CHECK(openat(directory, "root/etc/shadow", O_RDONLY) < 0);
+	CHECK(readlinkat(directory, "cwd", text, sizeof(text)) < 0);
+	CHECK(openat(directory, "cwd", O_PATH) < 0);
+	CHECK(openat(directory, "fd/1", O_WRONLY) < 0);
+	CHECK(openat(numbers, "1", O_WRONLY) < 0);
+	CHECK(openat(numbers, "0", O_RDONLY) < 0);
+	CHECK(readlinkat(numbers, "0", text, sizeof(text)) < 0);
+	CHECK(openat(infos, "0", O_RDONLY) < 0);
+	CHECK(syscall(SYS_getdents64, numbers, text, sizeof(text)) <= 0);
 	kill(pid, SIGKILL);
 	close(go);
 }

@@ -3,6 +3,7 @@
 #include "attack.h"
 
 #include <sys/prctl.h>
+#include <sys/shm.h>
 
 #define SPAN (1ul << 24)
 
@@ -32,6 +33,11 @@ static void after_damage(void)
 	char *map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map != MAP_FAILED)
 		munmap(map, 4096);
+	/* The kernel process has a thread make calls from the stub's text for this. */
+	int id = shmget(IPC_PRIVATE, 4096, 0600);
+	if (shmat(id, NULL, 0) != (void *)-1)
+		shmat(id, NULL, SHM_RDONLY);
+	shmctl(id, IPC_RMID, NULL);
 	pid_t pid = fork();
 	if (pid == 0) {
 		execv("/bin/true", argv);

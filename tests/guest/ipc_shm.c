@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ipc.h>
@@ -52,6 +53,32 @@ TEST(found_by_key)
 	CHECK(shmdt(a) == 0);
 	CHECK(shmdt(b) == 0);
 	CHECK(shmctl(id, IPC_RMID, NULL) == 0);
+}
+
+static void *attach_often(void *number)
+{
+	int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+	volatile long *own = shmat(id, NULL, 0);
+	CHECK(own != (void *)-1);
+	*own = (long)number;
+	for (int i = 0; i < 200; i++) {
+		volatile long *again = shmat(id, NULL, i % 2 ? SHM_RDONLY : 0);
+		CHECK(again != (void *)-1);
+		CHECK_EQ(*again, (long)number);
+		CHECK_EQ(shmdt((void *)again), 0);
+	}
+	CHECK_EQ(shmdt((void *)own), 0);
+	CHECK_EQ(shmctl(id, IPC_RMID, NULL), 0);
+	return NULL;
+}
+
+TEST(threads_attach_at_the_same_time)
+{
+	pthread_t threads[4];
+	for (long i = 0; i < 4; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, attach_often, (void *)i), 0);
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(pthread_join(threads[i], NULL), 0);
 }
 
 TEST(bad_arguments)

@@ -16,6 +16,10 @@
 #define STUB_TEXT_SIZE 0x2000ull
 #define STUB_CALL_NR 20000
 
+/* A system call instruction at the very start of the text, for calls that the kernel process has a
+ * thread make (ptrace) and that are native only from the stub. */
+#define STUB_CALL_SITE STUB_TEXT
+
 /*
  * The paths that every execve of the sandbox is turned to, at the start of the read-only data. Two
  * names of one file, used in turn: the name in /proc/PID/exe changes when an exec succeeded, and

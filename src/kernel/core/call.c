@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "kernel/abi/stub.h"
 #include "kernel/core/arena.h"
 #include "kernel/core/call_internal.h"
 #include "kernel/core/clock.h"
@@ -212,7 +213,7 @@ int call_park(struct call *c)
 	return tracee_become(&t, SYS_rt_sigsuspend, args);
 }
 
-long call_native(struct call *c, long nr, const uint64_t args[6])
+static long native_at(struct call *c, uint64_t site, long nr, const uint64_t args[6])
 {
 	if (!c->traced) {
 		int r = stop(&held, c, c->nr);
@@ -220,7 +221,17 @@ long call_native(struct call *c, long nr, const uint64_t args[6])
 			return r == -EBUSY ? -EAGAIN : -ESRCH;
 		c->traced = true;
 	}
-	return tracee_run(&held, nr, args);
+	return tracee_run(&held, site, nr, args);
+}
+
+long call_native(struct call *c, long nr, const uint64_t args[6])
+{
+	return native_at(c, 0, nr, args);
+}
+
+long call_native_in_stub(struct call *c, long nr, const uint64_t args[6])
+{
+	return native_at(c, STUB_CALL_SITE, nr, args);
 }
 
 long call_become(struct call *c, long nr, const uint64_t args[6])

@@ -120,6 +120,9 @@ int call_set_sigmask(struct call *c, struct uaddr mask, uint64_t size);
  * -ESRCH: the thread is gone; return CALL_DONE.
  */
 long call_native(struct call *c, long nr, const uint64_t args[6]);
+/* The same for a call that is native only from the stub's text (close, mmap of an injected file). A
+ * guest that has no stub any more gets what it asked for: -ESRCH, and a signal. */
+long call_native_in_stub(struct call *c, long nr, const uint64_t args[6]);
 
 /*
  * Replaces the call: the thread executes `nr` with `args` natively and gets its result.

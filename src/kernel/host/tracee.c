@@ -249,18 +249,19 @@ static int run_until_done(struct tracee *t, struct user_regs_struct *r)
 }
 
 /*
- * Executes the `syscall` instruction before the saved address once more, with other registers. Not
- * by way of a restart: the host only does that once per stop, and this may run several calls. The
+ * Executes a `syscall` instruction, by default the one before the saved address once more, with other
+ * registers. Not by way of a restart: the host only does that once per stop, and this may run several
+ * calls. The
  * guest's other threads can change instruction and arguments under our hands: whoever does not come
  * back has done that, and ends.
  */
-long tracee_run(struct tracee *t, long nr, const uint64_t args[6])
+long tracee_run(struct tracee *t, uint64_t site, long nr, const uint64_t args[6])
 {
 	struct user_regs_struct r = t->regs;
 
 	r.orig_rax = (uint64_t)-1;
 	r.rax = (uint64_t)nr;
-	r.rip -= 2;
+	r.rip = site ? site : r.rip - 2;
 	set_args(&r, args);
 	int err = run_until_done(t, &r);
 	if (err == 0)

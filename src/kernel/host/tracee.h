@@ -33,8 +33,8 @@ int tracee_stop(struct tracee *t, int pid, int tid, long nr);
 int tracee_become(struct tracee *t, long nr, const uint64_t args[6]);
 /* Returns `result` from the original call; then lets go. 0 or -ESRCH. */
 int tracee_finish(struct tracee *t, long result, const uint64_t args[6]);
-/* Runs a system call in the stopped thread, which stays stopped: finish with tracee_finish().
- * -ESRCH: gone, or not finished in time; it has been let go. */
-long tracee_run(struct tracee *t, long nr, const uint64_t args[6]);
+/* Runs a system call in the stopped thread, which stays stopped: finish with tracee_finish(). `site`:
+ * address of a system call instruction in the guest, 0 = the one that it stopped in. -ESRCH: gone, or not finished in time; it has been let go. */
+long tracee_run(struct tracee *t, uint64_t site, long nr, const uint64_t args[6]);
 /* Looks after threads that could not be let go at once. True: some are left, ask again soon. */
 bool tracee_settle(void);

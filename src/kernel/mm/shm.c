@@ -1,9 +1,9 @@
 /*
  * System V shared memory: shmget(2), shmop(2), shmctl(2).
  *
- * A segment is a store file. shmat() becomes a mmap of that file in the calling thread
- * (call_become), at an address chosen here so that shmdt() can find it again; shmdt() becomes the
- * munmap. Who has what attached is a list of records: fork copies the parent's, exec and exit drop
+ * A segment is a store file. In shmat() the calling thread is made to map that file and to close its
+ * descriptor again, both in one stop: nobody else's attach comes in between, and no descriptor stays.
+ * The address is chosen here so that shmdt() can find it again; shmdt() becomes the munmap. Who has what attached is a list of records: fork copies the parent's, exec and exit drop
  * the process's. A removed segment lives on until the last record is gone.
  */
 #include "kernel/mm/shm.h"
@@ -23,6 +23,7 @@
 #include "kernel/core/arena.h"
 #include "kernel/core/limits.h"
 #include "kernel/core/user.h"
+#include "kernel/fs/file.h"
 #include "kernel/fs/seq.h"
 #include "kernel/fs/tree/orphan.h"
 #include "kernel/host/host_file.h"
@@ -31,8 +32,7 @@
 #include "kernel/sysv/sysv.h"
 #include "kernel/task/task.h"
 
-/* The host descriptor number used for the mapping: above what a guest's own numbers reach, so
- * nothing of the guest is in its way. Replaced by the next shmat, closed by execve. */
+/* The host descriptor number used for the mapping: above what a guest's own numbers reach as a rule. */
 #define SHM_FD 4095
 /* Where segments go when the guest leaves the choice to us; see abi/stub.h for the neighbours. */
 #define SHM_BASE 0x7c0000000000ull
@@ -219,6 +219,20 @@ static uint64_t choose_address(uint64_t wanted, uint32_t flags, uint64_t *ret_ma
 	return wanted;
 }
 
+/* The thread maps what is at SHM_FD, which is then free again. The address or -errno. */
+static long map_in_thread(struct call *c, const uint64_t args[6])
+{
+	struct fd_entry *e = fd_entry(c->task, SHM_FD);
+	long address = call_native_in_stub(c, SYS_mmap, args);
+
+	if (e)
+		e->injected = false; /* what a guest had there was replaced */
+	if (address == -ESRCH ||
+	    call_native_in_stub(c, SYS_close, (uint64_t[6]){ SHM_FD }) == -ESRCH)
+		return -ESRCH;
+	return address == -EEXIST ? -EINVAL : address;
+}
+
 long sys_shmat(struct call *c)
 {
 	uint32_t flags = (uint32_t)c->args[2];
@@ -241,17 +255,21 @@ long sys_shmat(struct call *c)
 	r = call_inject_fd(c, fd, SHM_FD);
 	if (r < 0)
 		return r == -ENOENT ? CALL_DEFER : -ENOMEM;
-	r = attach(s, c->task->proc, address);
-	if (r < 0)
-		return r;
-	s->last_pid = c->task->proc->pid;
-	s->atime = ipc_now();
 	const uint64_t args[6] = {
 		address, s->charged,
 		(read_only ? PROT_READ : PROT_READ | PROT_WRITE) | (flags & SHM_EXEC ? PROT_EXEC : 0),
 		MAP_SHARED | map_flag, SHM_FD, 0
 	};
-	return call_become(c, SYS_mmap, args);
+	long mapped = map_in_thread(c, args);
+	if (mapped < 0)
+		return mapped == -ESRCH ? CALL_DONE : mapped;
+	/* Without a record it stays mapped until exec or exit, and the segment's file with it. */
+	r = attach(s, c->task->proc, address);
+	if (r < 0)
+		return r;
+	s->last_pid = c->task->proc->pid;
+	s->atime = ipc_now();
+	return mapped;
 }
 
 long sys_shmdt(struct call *c)
