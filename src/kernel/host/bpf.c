@@ -5,6 +5,7 @@
 #include "kernel/host/bpf.h"
 
 #include <linux/seccomp.h>
+#include <string.h>
 
 void bpf_emit(struct bpf_program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
 {
@@ -34,6 +35,24 @@ unsigned bpf_run_add(struct bpf_run *runs, unsigned count, uint32_t start, uint3
 	return count;
 }
 
+/* What was emitted since `from` is to be skipped unless the comparison before it failed. */
+static void skip_low(struct bpf_program *p, unsigned from)
+{
+	unsigned size = p->length - from;
+
+	if (size <= UINT8_MAX) {
+		p->code[from - 1].jt = (uint8_t)size;
+		return;
+	}
+	/* Too far for a conditional jump: one of the other kind comes in between. */
+	bpf_return(p, 0);
+	if (p->length - from == size)
+		return; /* full */
+	memmove(&p->code[from + 1], &p->code[from], size * sizeof(p->code[0]));
+	p->code[from] = (struct sock_filter){ BPF_JMP | BPF_JA, 0, 0, size };
+	p->code[from - 1].jf = 1;
+}
+
 void bpf_tree(struct bpf_program *p, const struct bpf_run *runs, unsigned count,
 	      void (*emit_kind)(struct bpf_program *p, unsigned kind))
 {
@@ -43,11 +62,9 @@ void bpf_tree(struct bpf_program *p, const struct bpf_run *runs, unsigned count,
 		emit_kind(p, runs[0].kind);
 		return;
 	}
-	bpf_emit(p, BPF_JMP | BPF_JGE | BPF_K, runs[half].start, 0, 1);
-	unsigned jump = p->length;
-	bpf_emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
+	bpf_emit(p, BPF_JMP | BPF_JGE | BPF_K, runs[half].start, 0, 0);
+	unsigned low = p->length;
 	bpf_tree(p, runs, half, emit_kind);
-	if (jump < p->capacity)
-		p->code[jump].k = p->length - jump - 1;
+	skip_low(p, low);
 	bpf_tree(p, runs + half, count - half, emit_kind);
 }
