@@ -25,6 +25,7 @@ static int make_cgroup(struct session *s, struct error *err)
 	struct cgroup_limits limits = { .memory_bytes = o->memory_bytes,
 					.cpu_milli = o->cpu_milli,
 					.pids = o->pids + PIDS_MARGIN };
+	cgroup_probe(&s->outcome->host);
 	int r = cgroup_create(&s->cgroup, &s->outcome->host, CGROUP_SANDBOX, &limits, err);
 	if (r < 0)
 		return r;
@@ -55,10 +56,9 @@ static int launch_kernel(struct session *s, struct error *err)
 /* Makes group and kernel process; the longest step, its namespaces, goes on beside ours. */
 static int start_kernel(struct session *s, struct error *err)
 {
-	int r;
-	cgroup_probe(&s->outcome->host);
-	bool first = cgroup_needs_birth(&s->outcome->host, CGROUP_SANDBOX);
-	r = first ? make_cgroup(s, err) : 0;
+	/* To know what to do about --cpus takes a look at the host, too. */
+	bool first = s->options->cpu_milli || cgroup_comes_first();
+	int r = first ? make_cgroup(s, err) : 0;
 	if (r == 0)
 		r = launch_kernel(s, err);
 	if (r == 0 && !first)

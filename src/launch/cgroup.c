@@ -174,14 +174,16 @@ int cgroup_create(struct cgroup *cg, const struct cgroup_host *host, uint32_t wa
 	return 0;
 }
 
-int cgroup_open_entries(const struct cgroup *cg, int fds[CGROUP_CONTROLLERS],
+int cgroup_open_entries(const struct cgroup *cg, bool born, int fds[CGROUP_CONTROLLERS],
 			unsigned int *ret_count, struct error *err)
 {
 	unsigned int count = 0;
 	for (unsigned int i = 0; i < cg->count; i++) {
-		if (cg->members[i].hierarchy->version != 1)
+		bool v1 = cg->members[i].hierarchy->version == 1;
+		if (!v1 && born)
 			continue;
-		int fd = openat(cg->members[i].dir_fd, "tasks", O_WRONLY | O_CLOEXEC);
+		int fd = openat(cg->members[i].dir_fd, v1 ? "tasks" : "cgroup.procs",
+				O_WRONLY | O_CLOEXEC);
 		if (fd < 0) {
 			int saved = errno;
 			while (count)
@@ -195,13 +197,9 @@ int cgroup_open_entries(const struct cgroup *cg, int fds[CGROUP_CONTROLLERS],
 	return 0;
 }
 
-bool cgroup_needs_birth(const struct cgroup_host *host, uint32_t wanted)
+bool cgroup_comes_first(void)
 {
-	for (unsigned int i = 0; i < host->count; i++) {
-		if (host->hierarchies[i].version == 2 && (host->hierarchies[i].controllers & wanted))
-			return true;
-	}
-	return false;
+	return access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
 }
 
 int cgroup_clone_fd(const struct cgroup *cg)

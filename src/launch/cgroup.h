@@ -80,13 +80,14 @@ int cgroup_create(struct cgroup *cg, const struct cgroup_host *host, uint32_t wa
  * How a new process gets into the group without the 5-20 ms that moving a process by pid costs:
  * version 1: it writes "0" to each of the files that cgroup_open_entries() opens (a thread moving
  * itself needs no global lock). Version 2: the directory descriptor for CLONE_INTO_CGROUP, or
- * -EBADF when there is no version 2 member.
+ * -EBADF when there is no version 2 member; one that is not `born` in there enters like the rest,
+ * slowly.
  */
-int cgroup_open_entries(const struct cgroup *cg, int fds[CGROUP_CONTROLLERS],
+int cgroup_open_entries(const struct cgroup *cg, bool born, int fds[CGROUP_CONTROLLERS],
 			unsigned int *ret_count, struct error *err);
 int cgroup_clone_fd(const struct cgroup *cg);
-/* Whether a group with some of `wanted` would have a version 2 member, so must be there first. */
-bool cgroup_needs_birth(const struct cgroup_host *host, uint32_t wanted);
+/* A guess, before cgroup_probe(): a process is better born in its group, so that must be there. */
+bool cgroup_comes_first(void);
 
 struct cgroup_usage {
 	bool has_memory;

@@ -134,7 +134,7 @@ static void enter(const struct cgroup *cg)
 	struct error err;
 	int fds[CGROUP_CONTROLLERS];
 	unsigned int count;
-	if (cgroup_open_entries(cg, fds, &count, &err) < 0)
+	if (cgroup_open_entries(cg, false, fds, &count, &err) < 0)
 		_exit(2);
 	for (unsigned int i = 0; i < count; i++) {
 		if (write(fds[i], "0", 1) != 1)

@@ -239,7 +239,7 @@ int launch_release(const struct launched *l, const struct cgroup *cg, struct err
 {
 	int entries[CGROUP_CONTROLLERS];
 	unsigned int count;
-	int r = cgroup_open_entries(cg, entries, &count, err);
+	int r = cgroup_open_entries(cg, l->born, entries, &count, err);
 
 	if (r < 0)
 		return r;
@@ -327,5 +327,6 @@ int launch(const struct launch_options *options, struct launched *ret, struct er
 	ret->pidfd = take_fd(&own_pidfd);
 	ret->control_fd = take_fd(&control);
 	ret->go_fd = take_fd(&near_go);
+	ret->born = args.flags & CLONE_INTO_CGROUP;
 	return 0;
 }

@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -35,6 +36,7 @@ struct launched {
 	int pidfd;	/* owned by the caller */
 	int control_fd; /* the parent's end, close-on-exec, owned by the caller */
 	int go_fd;	/* for the calls below, owned by the caller */
+	bool born;	/* in options.cgroup_fd */
 };
 
 int launch(const struct launch_options *options, struct launched *ret, struct error *err);
