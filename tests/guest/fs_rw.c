@@ -270,4 +270,33 @@ TEST(sync_calls)
 	fs_leave();
 }
 
+/* Larger than what the application kernel moves at once: count, data and position are those of one call. */
+TEST(transfers_of_many_megabytes)
+{
+	enum { SIZE = 40 << 20 };
+	fs_enter();
+	int fd = open("big", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	uint32_t *data = malloc(SIZE), *back = malloc(SIZE);
+	for (uint32_t i = 0; i < SIZE / 4; i++)
+		data[i] = i;
+	CHECK_EQ(write(fd, data, SIZE), SIZE);
+	CHECK_EQ(lseek(fd, 0, SEEK_CUR), SIZE);
+	CHECK_EQ(pread(fd, back, SIZE, 0), SIZE);
+	CHECK_EQ(memcmp(data, back, SIZE), 0);
+	CHECK_EQ(lseek(fd, 4, SEEK_SET), 4);
+	struct iovec iov[3] = { { back, 100 }, { (char *)back + 100, 30 << 20 }, { (char *)back + 100 + (30 << 20), SIZE } };
+	CHECK_EQ(readv(fd, iov, 2), 100 + (30 << 20));
+	CHECK_EQ(memcmp(data + 1, back, 100 + (30 << 20)), 0);
+	CHECK_EQ(lseek(fd, 0, SEEK_CUR), 104 + (30 << 20));
+	CHECK_EQ(pwrite(fd, data, SIZE, SIZE - 8), SIZE);
+	CHECK_EQ(lseek(fd, 0, SEEK_END), 2 * SIZE - 8);
+	CHECK_EQ(pread(fd, back, SIZE, SIZE - 8), SIZE);
+	CHECK_EQ(memcmp(data, back, SIZE), 0);
+	CHECK_EQ(pread(fd, back, SIZE, SIZE), SIZE - 8);
+	close(fd);
+	free(data);
+	free(back);
+	fs_leave();
+}
+
 CHECK_MAIN()

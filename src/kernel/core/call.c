@@ -118,6 +118,17 @@ void call_wake(struct call *c)
 		list_add_tail(&state->run_queue, &c->run_link);
 }
 
+long call_yield(struct call *c, struct file *f, int64_t partial)
+{
+	struct file *old = c->file;
+
+	c->file = file_get(f);
+	file_put(old);
+	c->partial = partial;
+	call_wake(c);
+	return CALL_BLOCK;
+}
+
 struct call *call_next_woken(void)
 {
 	if (list_empty(&state->run_queue))
@@ -125,6 +136,11 @@ struct call *call_next_woken(void)
 	struct call *c = list_first(&state->run_queue, struct call, run_link);
 	list_del(&c->run_link);
 	return c;
+}
+
+bool call_any_woken(void)
+{
+	return !list_empty(&state->run_queue);
 }
 
 /* Lets go of everything that a call in flight holds. */

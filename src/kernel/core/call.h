@@ -137,6 +137,12 @@ int call_inject_fd(struct call *c, int host_fd, int guest_fd);
 /* Puts a blocked call on the run queue: its handler runs again soon. */
 void call_wake(struct call *c);
 
+/*
+ * For a call that has much to do: lets others have their turn, then runs the handler again.
+ * `partial`: the result if a signal comes first (bytes moved so far). Use as `return call_yield(...)`.
+ */
+long call_yield(struct call *c, struct file *f, int64_t partial);
+
 /* Drops a blocked call (its thread died or was interrupted). */
 void call_cancel(struct call *c);
 

@@ -21,6 +21,7 @@
 #include "kernel/abi/stub.h"
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/call_internal.h"
+#include "kernel/core/clock.h"
 #include "kernel/core/trace.h"
 #include "kernel/host/notify.h"
 #include "kernel/task/birth.h"
@@ -28,6 +29,8 @@
 #include "kernel/task/stub_calls.h"
 #include "kernel/task/life.h"
 #include "kernel/task/sigreturn.h"
+
+#define WOKEN_NS (2 * NSEC_PER_MSEC) /* for woken calls before others have their turn */
 
 static uint64_t served, refused;
 static uint32_t refused_by_number[SYSCALL_TABLE_SIZE];
@@ -236,8 +239,9 @@ void dispatch(const struct notification *n)
 	begin(t, n);
 }
 
-void dispatch_woken(void)
+bool dispatch_woken(void)
 {
+	uint64_t until = clock_mono() + WOKEN_NS; /* from the beginning of the turn */
 	struct call *c;
 
 	while ((c = call_next_woken())) {
@@ -250,7 +254,14 @@ void dispatch_woken(void)
 		}
 		call_drop_waiters(c);
 		run(c);
+		if (!call_any_woken())
+			break;
+		/* Many may wake at once and have much to do, and some go on waking each other. */
+		clock_tick();
+		if (clock_mono() >= until)
+			break;
 	}
+	return call_any_woken();
 }
 
 uint64_t dispatch_calls_served(void)

@@ -14,8 +14,8 @@ int dispatch_init(void);
 /* Serves one notification. */
 void dispatch(const struct notification *n);
 
-/* Runs the handlers of woken calls until none is left. */
-void dispatch_woken(void);
+/* Runs the handlers of woken calls, not for long. True: there are more. */
+bool dispatch_woken(void);
 
 /* Totals for the statistics. */
 uint64_t dispatch_calls_served(void);

@@ -59,11 +59,10 @@ static bool serve_others(const struct poll_event *events, int count)
 	return calls;
 }
 
-/* While the guests stand still, so do their calls. */
-static void serve_woken(void)
+/* While the guests stand still, so do their calls. True: there are more to serve at once. */
+static bool serve_woken(void)
 {
-	if (!freeze_active())
-		dispatch_woken();
+	return !freeze_active() && dispatch_woken();
 }
 
 int loop_run(void)
@@ -73,9 +72,10 @@ int loop_run(void)
 	unsigned calls = 0;
 
 	while (sandbox_state() == SANDBOX_RUNNING) {
-		serve_woken();
+		(void)serve_woken();
 		uint64_t wait_ns = timer_run();
-		serve_woken();
+		if (serve_woken())
+			wait_ns = 0;
 		if (sandbox_state() != SANDBOX_RUNNING)
 			break;
 		if (tracee_settle())

@@ -15,6 +15,7 @@ enum timer_op {
 	TIMER_TTY,	/* VTIME */
 	TIMER_INET,	/* connection timeouts, linger */
 	TIMER_SANDBOX,	/* lifetime, periodic accounting */
+	TIMER_UNIX_GC,	/* unreachable sockets */
 	TIMER_SIGNALFD, /* looks at the pending signals while somebody waits for them */
 	TIMER_OP_MAX,
 };

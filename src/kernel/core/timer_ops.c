@@ -7,6 +7,7 @@
 #include "kernel/fs/timerfd/timerfd.h"
 #include "kernel/fs/tty/tty.h"
 #include "kernel/net/inet/inet.h"
+#include "kernel/net/unix/unix.h"
 #include "kernel/task/meter.h"
 
 const timer_fn timer_ops[TIMER_OP_MAX] = {
@@ -16,5 +17,6 @@ const timer_fn timer_ops[TIMER_OP_MAX] = {
 	[TIMER_TTY] = tty_timer_fired,
 	[TIMER_INET] = inet_timer_fired,
 	[TIMER_SANDBOX] = sandbox_timer_fired,
+	[TIMER_UNIX_GC] = unix_gc_timer_fired,
 	[TIMER_SIGNALFD] = signalfd_timer_fired,
 };

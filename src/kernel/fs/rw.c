@@ -11,6 +11,10 @@
  * is staged, because the reader has to make room; c->progress counts the bytes done, and a woken
  * call skips them in its rebuilt uio. An interruption after that is answered by the dispatcher with
  * c->progress as the count, as Linux does.
+ *
+ * Files that are always ready (regular ones, /dev/zero) move big requests in slices: after each the
+ * call goes to the end of the run queue, and like a stream's write remembers how far it is. Between
+ * slices a signal can cut the call short, which on Linux only a deadly one does.
  */
 #include "kernel/fs/rw.h"
 
@@ -29,6 +33,7 @@
 #include "kernel/task/task.h"
 
 #define RW_MAX 0x7ffff000ull /* what one call moves at most */
+#define RW_SLICE (16u << 20) /* before others have a turn: some milliseconds, mostly */
 
 /* relatime: at most one update per change and day. Only where the inode's fields are the truth. */
 static void touch_atime(struct file *f)
@@ -92,6 +97,45 @@ static long wait_ready(struct call *c, struct file *f, bool for_write)
 	return call_block_file(c, f, ops->waitq(f, for_write));
 }
 
+static bool sliced(const struct file *f, const uint64_t *pos)
+{
+	const struct file_ops *ops = file_ops(f);
+
+	return !f->stream && pos && !ops->waitq && !ops->read_done && !ops->write_done;
+}
+
+/* What a call has to do in this run. `pos` is its own (pread), or the file's. How much is left then. */
+static size_t begin_slice(struct call *c, struct file *f, struct uio *u, uint64_t *pos)
+{
+	if (!sliced(f, pos))
+		return 0;
+	if (pos != &f->pos)
+		*pos += c->progress;
+	uio_skip(u, MIN(c->progress, u->resid));
+	size_t all = u->resid;
+	u->resid = MIN(u->resid, RW_SLICE);
+	return all - u->resid;
+}
+
+/* After a slice of `want` bytes, with `left` to come, gave `n`. */
+static long end_slice(struct call *c, struct file *f, ssize_t n, size_t want, size_t left)
+{
+	if (n > 0)
+		c->progress += (uint64_t)n;
+	if (n > 0 && (size_t)n == want && left)
+		return call_yield(c, f, (int64_t)c->progress);
+	return c->progress ? (long)c->progress : n;
+}
+
+static long read_sliced(struct call *c, struct file *f, struct uio *u, uint64_t *pos)
+{
+	size_t left = begin_slice(c, f, u, pos), want = u->resid;
+	ssize_t n = file_ops(f)->read(f, u, pos);
+	if (n > 0)
+		file_accessed(f);
+	return end_slice(c, f, n, want, left);
+}
+
 static long file_read_call(struct call *c, struct file *f, struct uio *u, uint64_t *pos)
 {
 	const struct file_ops *ops = file_ops(f);
@@ -99,6 +143,8 @@ static long file_read_call(struct call *c, struct file *f, struct uio *u, uint64
 		return -EBADF;
 	if (!ops->read)
 		return S_ISDIR(f->inode->mode) ? -EISDIR : -EINVAL;
+	if (sliced(f, pos) && (u->resid > RW_SLICE || c->progress))
+		return read_sliced(c, f, u, pos);
 	ssize_t n = ops->read(f, u, pos);
 	if (n == FILE_WAIT_SIGNAL || (n == -EAGAIN && !(f->flags & O_NONBLOCK) && ops->waitq))
 		return wait_ready(c, f, false);
@@ -152,16 +198,18 @@ static long write_stream(struct call *c, struct file *f, struct uio *u)
 
 static long write_file(struct call *c, struct file *f, struct uio *u, uint64_t *pos)
 {
+	size_t left = begin_slice(c, f, u, pos), want = u->resid;
+
 	if ((f->flags & O_APPEND) && S_ISREG(f->inode->mode))
 		*pos = f->inode->size;
 	int64_t allowed = write_limit(c->task, f, *pos, u->resid);
 	if (allowed < 0)
-		return call_signal(c, SIGXFSZ, allowed);
+		return c->progress ? (long)c->progress : call_signal(c, SIGXFSZ, allowed);
 	u->resid = (size_t)allowed;
 	ssize_t n = file_ops(f)->write(f, u, pos);
 	if (n > 0)
 		file_modified(c->task, f);
-	return n;
+	return end_slice(c, f, n, want, left);
 }
 
 static long file_write_call(struct call *c, struct file *f, struct uio *u, uint64_t *pos)

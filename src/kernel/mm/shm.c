@@ -51,15 +51,13 @@ struct segment {
 };
 
 struct attachment {
-	struct list link;
+	struct list link; /* process.attachments */
 	struct segment *segment;
-	const struct process *proc; /* key only; gone with the process */
 	uint64_t address;
 };
 
 struct shm_root {
 	struct ipc_table segments;
-	struct list attachments;
 };
 
 static struct shm_root *root;
@@ -67,11 +65,7 @@ static struct shm_root *root;
 int shm_init(void)
 {
 	root = arena_root(ROOT_SHM, sizeof(*root));
-	if (!root)
-		return -ENOMEM;
-	if (!root->attachments.next)
-		list_init(&root->attachments);
-	return 0;
+	return root ? 0 : -ENOMEM;
 }
 
 static struct segment *segment_find(int id)
@@ -166,23 +160,22 @@ static struct attachment *attachment_find(const struct process *p, uint64_t addr
 {
 	struct attachment *a;
 
-	list_for_each(a, &root->attachments, link) {
-		if (a->proc == p && a->address == address)
+	list_for_each(a, &p->attachments, link) {
+		if (a->address == address)
 			return a;
 	}
 	return NULL;
 }
 
-static int attach(struct segment *s, const struct process *p, uint64_t address)
+static int attach(struct segment *s, struct process *p, uint64_t address)
 {
 	struct attachment *a = knew(struct attachment);
 
 	if (!a)
 		return -ENOMEM;
 	a->segment = s;
-	a->proc = p;
 	a->address = address;
-	list_add_tail(&root->attachments, &a->link);
+	list_add_tail(&p->attachments, &a->link);
 	s->attached++;
 	return 0;
 }
@@ -285,29 +278,20 @@ long sys_shmdt(struct call *c)
 
 /* ---- processes ---- */
 
-void shm_fork(const struct process *child, const struct process *parent)
+void shm_fork(struct process *child, const struct process *parent)
 {
-	struct attachment *a, *next;
+	struct attachment *a;
 
-	/* New records go to the tail: stop at what was there before. */
-	struct list *last = root->attachments.prev;
-	list_for_each_safe(a, next, &root->attachments, link) {
-		bool at_end = &a->link == last;
-		if (a->proc == parent)
-			(void)attach(a->segment, child, a->address); /* no record: a leak of nothing */
-		if (at_end)
-			break;
-	}
+	list_for_each(a, &parent->attachments, link)
+		(void)attach(a->segment, child, a->address); /* no record: a leak of nothing */
 }
 
 void shm_process_exit(struct process *p)
 {
 	struct attachment *a, *next;
 
-	list_for_each_safe(a, next, &root->attachments, link) {
-		if (a->proc == p)
-			detach(a, p->pid);
-	}
+	list_for_each_safe(a, next, &p->attachments, link)
+		detach(a, p->pid);
 }
 
 /* ---- shmctl ---- */

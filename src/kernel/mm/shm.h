@@ -6,7 +6,7 @@ struct seq;
 
 int shm_init(void);
 /* A child has its parent's attachments. */
-void shm_fork(const struct process *child, const struct process *parent);
+void shm_fork(struct process *child, const struct process *parent);
 /* exec and exit end them. */
 void shm_process_exit(struct process *p);
 /* No process is left: the segments go, too. */

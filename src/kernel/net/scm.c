@@ -82,13 +82,6 @@ void scm_fds_free(struct scm_fds *fds)
 		kfree(f);
 	}
 	st->draining = false;
-	unix_gc_if_wanted();
-}
-
-bool scm_draining(void)
-{
-	struct scm_state *st = state();
-	return st && st->draining;
 }
 
 void scm_fds_enqueued(struct scm_fds *fds)

@@ -48,7 +48,6 @@ void scm_drop(struct scm *scm);
 struct scm_cred scm_cred_of(struct task *t);
 /* Puts the files, now or, if that is already going on further up the stack, soon: no recursion. */
 void scm_fds_free(struct scm_fds *fds);
-bool scm_draining(void); /* within scm_fds_free() */
 /* Marks the files as sitting in a socket queue (counts, and knows sockets for the collector). */
 void scm_fds_enqueued(struct scm_fds *fds);
 void scm_fds_dequeued(struct scm_fds *fds);

@@ -153,6 +153,7 @@ struct process *process_new(int host_pid, int pid)
 		return NULL;
 	list_init(&p->threads);
 	list_init(&p->pending_clones);
+	list_init(&p->attachments);
 	p->refs = 1;
 	p->host_pid = host_pid;
 	p->pid = pid;

@@ -133,6 +133,7 @@ struct process {
 	char *script_args;
 	uint32_t script_args_size;
 	struct list pending_clones;
+	struct list attachments; /* of System V shared memory: mm/shm.c */
 	uint64_t aux[2]; /* AT_BASE, AT_ENTRY of the loaded image, for /proc/self/auxv and debuggers */
 };
 

@@ -23,7 +23,6 @@
 
 #define PTS_MAJOR 136u
 #define RANDOM_CHUNK 65536u
-#define RANDOM_READ_MAX (32u << 20) /* of one read(2), like Linux */
 #define RANDOM_POOL_BITS 256u
 
 struct devfs_root {
@@ -106,7 +105,7 @@ static int64_t seek_null(struct file *f, int64_t offset, int whence)
 static ssize_t read_random(struct file *f, struct uio *u, uint64_t *pos)
 {
 	struct devfs_root *root = arena_root(ROOT_DEVFS, sizeof(*root));
-	size_t left = MIN(u->resid, (size_t)RANDOM_READ_MAX), done = 0;
+	size_t left = u->resid, done = 0;
 
 	(void)f, (void)pos;
 	if (!root)

@@ -180,8 +180,7 @@ static void evict(struct inode *inode)
 	tree_data_free(inode);
 	tree_xattr_free(inode);
 	kfree(node->target);
-	if (node->charged)
-		limit_release(LIMIT_DISK_INODES, 1);
+	limit_release(LIMIT_DISK_INODES, node->charged + node->charged_links);
 	inode->priv = NULL;
 	struct inode *home = node->home;
 	kfree(node);

@@ -35,6 +35,7 @@ struct tree_node {
 	bool sparse;	 /* allocation is not simply [0, dense_end): ask the host */
 	bool mapped;	 /* was mapped shared and writable: the host knows more than we do */
 	struct host_ref ref; /* TREE_LOWER file, lower of a directory or link, or TREE_STORE */
+	uint32_t charged_links; /* names besides the first: each takes a LIMIT_DISK_INODES */
 	uint64_t charged_bytes;
 	uint64_t dense_end; /* [0, dense_end) is allocated */
 	char *inline_data;

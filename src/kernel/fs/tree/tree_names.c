@@ -250,9 +250,15 @@ int tree_link(struct inode *dir, struct dentry *child, struct inode *target)
 		return err;
 	if (target->nlink == UINT32_MAX)
 		return -EMLINK;
+	/* As on Linux's tmpfs: or names would be for nothing. */
+	if (!limit_charge(LIMIT_DISK_INODES, 1))
+		return -ENOSPC;
 	err = tree_insert(dir, name_of(child), target);
-	if (err < 0)
+	if (err < 0) {
+		limit_release(LIMIT_DISK_INODES, 1);
 		return err;
+	}
+	tree_node(target)->charged_links++;
 	target->nlink++;
 	target->ctime = clock_real();
 	dentry_instantiate(child, target);
@@ -310,6 +316,10 @@ static void drop_link(struct inode *dir, struct inode *inode)
 		dir_unlinked(dir);
 	} else if (inode->nlink > 0) {
 		inode->nlink--;
+	}
+	if (tree_node(inode)->charged_links > 0) {
+		tree_node(inode)->charged_links--;
+		limit_release(LIMIT_DISK_INODES, 1);
 	}
 	inode->ctime = clock_real();
 }

@@ -150,9 +150,14 @@ ssize_t udp_send(struct inet_sock *i, struct msg *m)
 	return (ssize_t)size;
 }
 
+static bool has_room(const struct inet_sock *to, const struct dgram *d)
+{
+	return !to->sk.shut_rd && to->sk.rxq_bytes + d->charge <= to->sk.rcvbuf;
+}
+
 static bool deliver(struct inet_sock *to, struct dgram *d)
 {
-	if (to->sk.shut_rd || to->sk.rxq_bytes + d->charge > to->sk.rcvbuf)
+	if (!has_room(to, d))
 		return false;
 	dgram_enqueue(&to->sk, d);
 	waitq_wake(&to->sk.wq, EPOLLIN | EPOLLRDNORM);
@@ -164,6 +169,8 @@ static void deliver_to_group(int protocol, const struct inet_name *dst, struct d
 	struct inet_sock *to = NULL;
 
 	while ((to = inet_next_member(to, protocol, dst))) {
+		if (!has_room(to, d)) /* no copy only to drop it: there may be thousands */
+			continue;
 		struct dgram *copy = dgram_new(d->bytes, d->name_size, d->size);
 		if (!copy)
 			break;
@@ -171,8 +178,7 @@ static void deliver_to_group(int protocol, const struct inet_name *dst, struct d
 		copy->hops = d->hops;
 		copy->traffic_class = d->traffic_class;
 		memcpy(dgram_data(copy), dgram_data(d), d->size);
-		if (!deliver(to, copy))
-			dgram_free(copy);
+		deliver(to, copy);
 	}
 	dgram_free(d);
 }

@@ -13,14 +13,18 @@
  * that a listener has not accepted yet have no open file; their queues count as the listener's.
  * There is no recursion: work lists only, and scm_fds_free() flattens what closing sets off.
  *
- * It runs when a unix socket is closed while any is in flight; Linux does the same.
+ * It runs soon after a unix socket was closed while any is in flight, as on Linux: not for each of the
+ * thousands that an exit may close, and never more than a twentieth of the time.
  */
 #include <errno.h>
 
 #include "base/util.h"
+#include "kernel/core/clock.h"
 #include "kernel/fs/file.h"
 #include "kernel/net/dgram.h"
 #include "kernel/net/unix/unix.h"
+
+#define COST_FACTOR 20 /* one part collecting, nineteen parts working */
 
 static struct unix_sock *unix_of_file(struct file *f)
 {
@@ -154,20 +158,8 @@ static void collect(struct unix_state_root *root)
 	}
 }
 
-void unix_gc_if_wanted(void)
+static void collect_now(struct unix_state_root *root)
 {
-	struct unix_state_root *root = unix_root();
-
-	if (root && root->gc_wanted)
-		unix_gc();
-}
-
-void unix_gc(void)
-{
-	struct unix_state_root *root = unix_root();
-
-	root->gc_wanted = false;
-
 	if (root->collecting || list_empty(&root->in_flight))
 		return;
 	root->collecting = true;
@@ -176,4 +168,26 @@ void unix_gc(void)
 		collect(root);
 	}
 	root->collecting = false;
+}
+
+void unix_gc_want(void)
+{
+	struct unix_state_root *root = unix_root();
+
+	if (list_empty(&root->in_flight) || timer_armed(&root->gc_timer))
+		return;
+	/* Without memory for the timer: the next socket that closes asks again. */
+	(void)timer_arm(&root->gc_timer, TIMER_UNIX_GC, MAX(root->gc_next, clock_mono()));
+}
+
+void unix_gc_timer_fired(struct timer *t)
+{
+	struct unix_state_root *root = container_of(t, struct unix_state_root, gc_timer);
+
+	clock_tick();
+	uint64_t began = clock_mono();
+	collect_now(root);
+	clock_tick();
+	uint64_t ended = clock_mono();
+	root->gc_next = ended + (ended - began) * COST_FACTOR;
 }

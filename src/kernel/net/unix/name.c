@@ -23,6 +23,8 @@
 #include "kernel/task/cred.h"
 #include "kernel/task/task.h"
 
+#define AUTOBIND_TRIES 4096
+
 /* ---- parsing and showing ---- */
 
 struct parsed {
@@ -104,9 +106,11 @@ int unix_autobind(struct unix_sock *u)
 
 	if (u->name_size)
 		return 0;
-	/* Linux: five hexadecimal digits behind a NUL. */
-	for (uint32_t tries = 0; tries < 1u << 20; tries++) {
-		uint32_t id = unix_root()->next_autobind++ & 0xfffff;
+	/* Linux: five hexadecimal digits behind a NUL. Nobody knows which come next, so nobody can
+	 * have taken them all. */
+	for (uint32_t tries = 0; tries < AUTOBIND_TRIES; tries++) {
+		uint32_t id = unix_root()->next_autobind++;
+		id = hash_bytes(&id, sizeof(id), 0) & 0xfffff;
 		snprintf(name + 1, sizeof(name) - 1, "%05x", id);
 		name[0] = '\0';
 		if (bind_abstract(u, name, 6) == 0)

@@ -184,11 +184,7 @@ static void unix_hangup(struct unix_sock *u, bool embryo)
 static void unix_release(struct socket *s)
 {
 	unix_hangup(unix_sock(s), false);
-	/* A queue being emptied may close thousands: collect once, when it is done. */
-	if (scm_draining())
-		unix_root()->gc_wanted = true;
-	else
-		unix_gc();
+	unix_gc_want();
 }
 
 static void unix_destroy(struct socket *s)

@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 #include "kernel/core/ring.h"
+#include "kernel/core/timer.h"
 #include "kernel/fs/path.h"
 #include "kernel/net/socket.h"
 
@@ -76,7 +77,9 @@ struct unix_state_root {
 	struct list abstract[1024];
 	struct list in_flight; /* gc_link */
 	uint32_t next_autobind;
-	bool collecting, gc_wanted;
+	bool collecting;
+	struct timer gc_timer;
+	uint64_t gc_next; /* clock_mono: not again before */
 };
 struct unix_state_root *unix_root(void); /* NULL only without memory */
 
@@ -121,7 +124,6 @@ void unix_put_cred(struct cmsg_out *out, struct scm_cred cred);
 
 /* gc.c */
 void unix_gc_in_flight(struct file *f, int delta);
-/* unix_gc() if a socket was closed while descriptors were being dropped. */
-void unix_gc_if_wanted(void);
-/* Finds sockets that only queues of each other refer to, and empties those. */
-void unix_gc(void);
+/* A socket was closed: others may be unreachable now. They go soon. */
+void unix_gc_want(void);
+void unix_gc_timer_fired(struct timer *t);
