@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -21,6 +22,7 @@
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char block[65536];
@@ -306,16 +308,161 @@ static bool shm_segment_one(long i)
 	return true;
 }
 
+static bool locked_one(long i)
+{
+	void *map = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return map != MAP_FAILED && mlock(map, 1 << 20) == 0;
+}
+
+/* A page here and there: nothing but page tables. */
+static bool page_table_one(long i)
+{
+	const size_t region = 1ul << 30;
+	volatile char *map = mmap(NULL, region, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return false;
+	madvise((void *)(uintptr_t)map, region, MADV_NOHUGEPAGE);
+	for (size_t at = 0; at < region; at += 2 << 20)
+		(void)map[at];
+	return true;
+}
+
+static bool signal_one(long i)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return sigqueue(getpid(), SIGRTMIN, (union sigval){ .sival_int = 1 }) == 0;
+}
+
+static bool posix_timer_one(long i)
+{
+	timer_t timer;
+	struct sigevent nobody = { .sigev_notify = SIGEV_NONE };
+	return timer_create(CLOCK_MONOTONIC, &nobody, &timer) == 0;
+}
+
+static bool tcp_one(long i)
+{
+	static int listener = -1;
+	static struct sockaddr_in name = { .sin_family = AF_INET };
+	socklen_t size = sizeof(name);
+	int big = 1 << 24;
+	if (listener < 0) {
+		listener = socket(AF_INET, SOCK_STREAM, 0);
+		bind(listener, (struct sockaddr *)&name, sizeof(name));
+		listen(listener, 100);
+		getsockname(listener, (struct sockaddr *)&name, &size);
+	}
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	if (s < 0)
+		return false;
+	setsockopt(s, SOL_SOCKET, SO_SNDBUF, &big, sizeof(big));
+	if (connect(s, (struct sockaddr *)&name, sizeof(name)) < 0 && errno != EINPROGRESS)
+		return false;
+	while (send(s, block, sizeof(block), MSG_DONTWAIT) > 0)
+		;
+	return errno == EAGAIN && accept(listener, NULL, NULL) >= 0;
+}
+
+static bool udp_one(long i)
+{
+	struct sockaddr_in name = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(name);
+	int big = 1 << 24, s = socket(AF_INET, SOCK_DGRAM, 0);
+	if (s < 0)
+		return false;
+	setsockopt(s, SOL_SOCKET, SO_RCVBUF, &big, sizeof(big));
+	bind(s, (struct sockaddr *)&name, sizeof(name));
+	getsockname(s, (struct sockaddr *)&name, &size);
+	for (int k = 0; k < 100; k++) /* what there is no room for is dropped */
+		if (sendto(s, block, 60000, MSG_DONTWAIT, (struct sockaddr *)&name, sizeof(name)) < 0)
+			return false;
+	return true;
+}
+
+static bool message_one(long i)
+{
+	static long queue = -1;
+	if (queue < 0)
+		queue = syscall(SYS_msgget, 0, 0600 | 01000);
+	*(long *)(void *)block = 1;
+	if (syscall(SYS_msgsnd, queue, block, 1000, 04000) == 0)
+		return true;
+	if (errno == EAGAIN)
+		queue = syscall(SYS_msgget, 0, 0600 | 01000);
+	return queue >= 0;
+}
+
+/* Nobody reads the events; each has a long name. */
+static bool event_one(long i)
+{
+	static int in = -1;
+	char name[256];
+	memset(name, 'e', sizeof(name));
+	if (i % 10000 == 0) {
+		in = inotify_init1(IN_NONBLOCK);
+		if (in < 0 || inotify_add_watch(in, ".", IN_ALL_EVENTS) < 0)
+			return false;
+	}
+	snprintf(name + 200, 50, "%ld", i % 3);
+	int fd = open(name, O_CREAT | O_WRONLY, 0600);
+	return fd >= 0 && close(fd) == 0;
+}
+
+/* Long names of nothing, in long paths. */
+static bool path_one(long i)
+{
+	char path[4096];
+	struct stat st;
+	size_t length = 0;
+	while (length + 220 < sizeof(path))
+		length += (size_t)snprintf(path + length, 220, "%0199ld/../", i);
+	return stat(path, &st) < 0 && errno == ENOENT;
+}
+
+/* A page in every gigabyte of a file. */
+static bool sparse_one(long i)
+{
+	static int fd = -1;
+	if (fd < 0)
+		fd = open("sparse", O_RDWR | O_CREAT, 0600);
+	return pwrite(fd, "x", 1, i << 30) == 1;
+}
+
+/* Twice the arguments each time. */
+static bool argument_one(long i)
+{
+	static char *arguments[1 << 22];
+	long count = i < 21 ? 2l << i : 1 << 22;
+	for (long k = 0; k < count - 1; k++)
+		arguments[k] = "an argument of some length";
+	pid_t pid = fork();
+	if (pid == 0) {
+		int fd = open("/dev/null", O_WRONLY);
+		dup2(fd, 1);
+		execv("/bin/true", arguments);
+		_exit(errno & 127);
+	}
+	int status = 0;
+	waitpid(pid, &status, 0);
+	errno = WEXITSTATUS(status);
+	return status == 0;
+}
+
 static const struct {
 	const char *name;
 	bool (*one)(long i);
 } bombs[] = {
-	{ "fork", fork_one }, { "zombie", zombie_one }, { "thread", thread_one }, { "vfork", vfork_chain }, { "memory", memory_one }, { "memfd", shared_memory_one },
+	{ "fork", fork_one }, { "zombie", zombie_one }, { "thread", thread_one }, { "vfork", vfork_chain }, { "memory", memory_one }, { "held", memory_one }, { "layer", disk_one }, { "memfd", shared_memory_one },
 	{ "devshm", dev_shm_one }, { "mapped", mapped_file_one }, { "open", open_one }, { "dup", dup_everywhere }, { "disk", disk_one },
 	{ "inode", inode_one }, { "symlink", symlink_one }, { "deep", deep_one }, { "lookup", lookup_one }, { "xattr", xattr_one },
 	{ "pipe", pipe_one }, { "socket", socket_one }, { "listener", listener_one }, { "inflight", in_flight_one }, { "epoll", epoll_one },
 	{ "inotify", inotify_one }, { "lock", lock_one }, { "timer", timer_one }, { "mapping", mapping_one }, { "terminal", terminal_one },
-	{ "queue", queue_one }, { "shm", shm_segment_one },
+	{ "queue", queue_one }, { "shm", shm_segment_one }, { "mlock", locked_one }, { "pagetables", page_table_one },
+	{ "signal", signal_one }, { "posixtimer", posix_timer_one }, { "tcp", tcp_one }, { "udp", udp_one }, { "message", message_one },
+	{ "event", event_one }, { "path", path_one }, { "sparse", sparse_one }, { "argument", argument_one },
 };
 
 int main(int argc, char **argv)
@@ -335,6 +482,8 @@ int main(int argc, char **argv)
 			i++;
 		printf("%ld %d\n", i, i < maximum ? errno : 0);
 		fflush(stdout);
+		if (strcmp(argv[1], "held") == 0)
+			sleep(5);
 		if (bombs[b].one == fork_one || bombs[b].one == thread_one)
 			kill(0, SIGKILL);
 		_exit(0);

@@ -1,7 +1,10 @@
 """Attacks on limits: each takes as much of one thing as it gets. The sandbox gets the errno that Linux gives or dies with
 its reason; another sandbox and the host notice nothing; what was taken comes back."""
 import errno
+import glob
+import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -41,6 +44,19 @@ BOMBS = {
     "mapping": ([], 1000, 80000, {errno.ENOMEM}, 0),
     "terminal": ([], 4, None, None, 200),
     "queue": ([], 4, 200000, None, 0),
+    "shm": (["--disk", "8M"], 6, 8, {errno.ENOMEM, errno.ENOSPC}, 0),
+    "mlock": ([], 4, 64, {errno.ENOMEM, errno.EAGAIN}, 0),
+    "signal": (["--pids", "50"], 100, 4096, {errno.EAGAIN}, 0),
+    "posixtimer": (["--pids", "50"], 100, 4096, {errno.EAGAIN}, 0),
+    "tcp": ([], 10, 1000, {errno.ENOBUFS}, 0),
+    "udp": ([], 5, 1000, {errno.ENOBUFS}, 0),
+    "message": ([], 1000, None, None, 30000),
+    "event": ([], 20000, None, None, 20000),
+    "path": ([], 10000, None, None, 10000),
+    "sparse": (["--disk", "8M"], 1900, 2048, {errno.ENOSPC}, 0),
+    "argument": ([], 10, 20, {errno.E2BIG}, 0),
+    # In memory: a file may take three quarters of it, and an errno comes before the host's killer.
+    "layer": (["--memory", "64M"], 600, 768, {errno.ENOSPC}, 0),
 }
 
 
@@ -77,6 +93,20 @@ def memory_bomb():
     killed(bomb("memory", "--memory", "100M"), b"--memory")
 
 
+def page_table_bomb():
+    """Reads of untouched memory take nothing but page tables."""
+    killed(bomb("pagetables", "--memory", "100M"), b"--memory")
+
+
+def memory_bomb_of_many():
+    """Each process is below the limit, together they are above it. A control group's killer takes some of them, the kernel
+    process, which cannot choose a moment, ends the sandbox; a line says so in either case."""
+    script = "for i in 1 2 3 4 5 6; do /t/escape/helper_bomb held 30 & done; wait"
+    done = subprocess.run([HOTCELL, "run", "--memory", "100M", "--timeout", "60s", "--ro", BUILD + "/tests:/t", "--", "sh", "-c", script], cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=90)
+    if b"--memory" not in done.stderr or done.stdout.count(b"\n") > 5:
+        raise AssertionError(f"status {done.returncode}: {done.stdout!r} {done.stderr[-300:]!r}")
+
+
 def mapped_file_bomb():
     """Dirty pages of a mapped file: an errno, SIGBUS, or a kill for memory; the host's disk stays as it is."""
     before = os.statvfs("/tmp").f_bavail
@@ -95,6 +125,97 @@ def endless_output():
     child = subprocess.Popen([HOTCELL, "run", "--timeout", "2s", "--", "yes"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE)
     killed(subprocess.CompletedProcess([], child.wait(30), b"", child.stderr.read()), b"--timeout")
+
+
+def output_nobody_reads():
+    """The program stands still, the kernel process neither grows nor spins, and the end comes when it is due."""
+    child = subprocess.Popen([HOTCELL, "run", "--timeout", "3s", "--", "yes"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    try:
+        child.stdout.read(1)
+        time.sleep(0.3)
+        kernel = kernel_of(child.pid)
+        before = cpu_ticks(kernel)
+        time.sleep(1)
+        if cpu_ticks(kernel) - before > 30:
+            raise AssertionError("the kernel process spins")
+        if resident(kernel) > 40 << 20:
+            raise AssertionError(f"{resident(kernel) >> 20} MiB are resident")
+        killed(subprocess.CompletedProcess([], child.wait(30), b"", child.stderr.read()), b"--timeout")
+    finally:
+        child.kill()
+        child.wait()
+
+
+def terminal_nobody_reads():
+    """The same on a terminal of the caller."""
+    master, slave = pty.openpty()
+    child = subprocess.Popen([HOTCELL, "run", "--tty", "--timeout", "3s", "--", "yes"], stdin=slave, stdout=slave, stderr=subprocess.PIPE,
+                             start_new_session=True)
+    os.close(slave)
+    try:
+        os.read(master, 1)
+        time.sleep(1)
+        if resident(kernel_of(child.pid)) > 40 << 20:
+            raise AssertionError(f"{resident(kernel_of(child.pid)) >> 20} MiB are resident")
+        time.sleep(2.5)
+        while child.poll() is None:  # what is left is for the terminal
+            os.read(master, 65536)
+        killed(subprocess.CompletedProcess([], child.wait(30), b"", child.stderr.read()), b"--timeout")
+    finally:
+        child.kill()
+        child.wait()
+        os.close(master)
+
+
+def many_mounts():
+    """More mounts than there may be: an error that says so, before anything starts."""
+    options = sum([["--ro", f"/usr:/mnt/{i}"] for i in range(500)], [])
+    done = subprocess.run([HOTCELL, "run", *options, "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+    if done.returncode != 125 or done.stderr.count(b"\n") > 2 or not done.stderr.startswith(b"hotcell:"):
+        raise AssertionError(f"status {done.returncode}: {done.stderr!r}")
+
+
+def the_summary_says_who_counts():
+    """Where no control group counts memory the kernel process does, and what is missing is named."""
+    done = subprocess.run([HOTCELL, "run", "--json", "-", "--memory", "64M", "--", "/bin/true"], stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=30)
+    said = json.loads(done.stdout)
+    counted = "memory" in said["cgroup"]["controllers"]
+    source = "cgroup" if counted else "application kernel"
+    if said["memory"]["source"] != source or counted == bool(said["cgroup"]["missing"].get("memory")):
+        raise AssertionError(f"{said['memory']} {said['cgroup']}")
+
+
+def nothing_remains():
+    """After sandboxes that were bombed nothing of them is left on the host."""
+    before = leftovers()
+    for kind in ("memory", "fork", "layer"):
+        bomb(kind, "--memory", "64M", "--pids", "40")
+    after = leftovers()
+    for _ in range(50):
+        if after <= before:
+            return
+        time.sleep(0.1)
+        after = leftovers()
+    raise AssertionError(f"{after - before} remain")
+
+
+def leftovers():
+    """Control groups and processes of finished launchers; other tests have their own running."""
+    found = set()
+    for path in glob.glob("/sys/fs/cgroup/**/hotcell-*", recursive=True):
+        pid = os.path.basename(path).split("-")[1]
+        if not os.path.exists(f"/proc/{pid}"):
+            found.add(path)
+    for status in glob.glob("/proc/[0-9]*/status"):
+        try:
+            text = open(status).read()
+        except OSError:
+            continue
+        if text.startswith("Name:\thotcell-kernel") and "\nPPid:\t1\n" in text:
+            found.add(status)
+    return found
 
 
 def spinning():
@@ -117,6 +238,21 @@ def call_storm():
     killed(done, b"--timeout")
 
 
+def kernel_of(launcher):
+    """The kernel process of a running `hotcell run`."""
+    for _ in range(100):
+        found = [p for p in children(launcher) if open(f"/proc/{p}/comm").read().startswith("hotcell-kernel")]
+        if found:
+            return found[0]
+        time.sleep(0.02)
+    raise AssertionError("no kernel process")
+
+
+def cpu_ticks(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
 def resident(pid):
     with open(f"/proc/{pid}/statm") as file:
         return int(file.read().split()[1]) * 4096
@@ -124,12 +260,14 @@ def resident(pid):
 
 def memory_comes_back():
     """A sandbox that made and removed many objects is not much larger afterwards, and can do it again."""
-    script = "for k in 1 2 3; do mkdir d; cd d; seq 20000 | xargs touch; cd ..; rm -r d; done; head -c 30000000 /dev/zero > f; rm f; echo done; sleep 20"
-    child = subprocess.Popen([HOTCELL, "run", "-q", "--", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    script = ("for k in 1 2 3; do mkdir d; cd d; seq 20000 | xargs touch; /t/escape/helper_bomb symlink 20000; /t/escape/helper_bomb pipe;"
+              "/t/escape/helper_bomb inflight 3000; cd ..; rm -r d; done >&2; head -c 30000000 /dev/zero > f; rm f; echo done; sleep 20")
+    child = subprocess.Popen([HOTCELL, "run", "-q", "--ro", BUILD + "/tests:/t", "--", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
     try:
         if child.stdout.readline() != b"done\n":
             raise AssertionError("did not finish")
-        kernel = [p for p in children(child.pid) if open(f"/proc/{p}/comm").read().startswith("hotcell-kernel")][0]
+        kernel = kernel_of(child.pid)
         if resident(kernel) > 64 << 20:
             raise AssertionError(f"{resident(kernel) >> 20} MiB are resident")
     finally:
@@ -168,7 +306,9 @@ class Neighbour:
 
 def main():
     attacks = {f"{kind}_bomb": lambda kind=kind: check_bomb(kind) for kind in BOMBS}
-    for function in (memory_bomb, mapped_file_bomb, endless_output, spinning, call_storm, memory_comes_back):
+    for function in (memory_bomb, memory_bomb_of_many, page_table_bomb, mapped_file_bomb, endless_output, output_nobody_reads,
+                     terminal_nobody_reads, many_mounts, the_summary_says_who_counts, spinning, call_storm, memory_comes_back,
+                     nothing_remains):
         attacks[function.__name__] = function
     failed = number = 0
     with Neighbour() as neighbour:

@@ -123,7 +123,7 @@ def host_side(where, suite, path):
     env = {"HOTCELL": where.hotcell or "", "BUILD": where.build, "SOURCE": where.root,
            "PYTHONPATH": f"{where.root}/tests"}
     env.update((name, os.environ[name]) for name in os.environ if name.startswith("FAULTS_"))
-    return program(f"{suite}/{name}", ["/usr/bin/python3", path], 300, env, long=True)
+    return program(f"{suite}/{name}", ["/usr/bin/python3", path], 600, env, long=True)
 
 
 def escape(where):
@@ -183,7 +183,7 @@ def documents(where):
 
 def lint(where):
     """The rules of the source tree."""
-    yield program("lint", [f"{where.root}/tools/lint"], 120, long=True)
+    yield program("lint", [f"{where.root}/tools/lint"], 400, long=True)
 
 
 SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, faults, server, regression]

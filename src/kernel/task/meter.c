@@ -5,8 +5,9 @@
  * a timer. It is a substitute with a delay, not a wall: a program can exceed the limit for
  * the length of one interval.
  *
- *   1. Bound: the sum of anonymous and shared-memory pages of all processes (/proc/PID/status).
- *      Pages that processes share after fork count several times, so this is never too low.
+ *   1. Bound: the sum of anonymous and shared-memory pages and of page tables of all processes
+ *      (/proc/PID/status). Pages that processes share after fork count several times, so this is
+ *      never too low. Page tables, because reading a page here and there takes nothing else.
  *   2. Only when the bound exceeds the limit: the proportional share (Pss) of each process, which
  *      adds up to the truth but costs a walk over the page tables.
  * Above the limit by (2) the sandbox ends, with a reason that names the option. Data of files in the
@@ -53,7 +54,8 @@ static uint64_t field(const char *text, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 10) * KIB(1) : 0;
 }
 
-static uint64_t add_up(const char *file, const char *first, const char *second)
+/* The sum of up to three fields over all processes. */
+static uint64_t add_up(const char *file, const char *const names[3])
 {
 	char text[STATUS_MAX];
 	uint64_t sum = 0;
@@ -66,15 +68,18 @@ static uint64_t add_up(const char *file, const char *first, const char *second)
 		if (n <= 0)
 			continue;
 		text[n] = '\0';
-		sum += field(text, first) + field(text, second);
+		for (int i = 0; i < 3 && names[i]; i++)
+			sum += field(text, names[i]);
 	}
 	return sum;
 }
 
 static void enforce(uint64_t limit)
 {
+	static const char *const shares[3] = { "\nPss_Anon:", "\nPss_Shmem:" };
+	static const char *const tables[3] = { "\nVmPTE:" };
 	char reason[128];
-	uint64_t used = add_up("smaps_rollup", "\nPss_Anon:", "\nPss_Shmem:");
+	uint64_t used = add_up("smaps_rollup", shares) + add_up("status", tables);
 
 	limit_set_used(LIMIT_MEMORY, used);
 	if (used <= limit)
@@ -88,7 +93,8 @@ void sandbox_timer_fired(struct timer *t)
 {
 	uint64_t began = clock_mono();
 	uint64_t limit = limit_value(LIMIT_MEMORY);
-	uint64_t bound = add_up("status", "\nRssAnon:", "\nRssShmem:");
+	static const char *const pages[3] = { "\nRssAnon:", "\nRssShmem:", "\nVmPTE:" };
+	uint64_t bound = add_up("status", pages);
 
 	if (bound > limit)
 		enforce(limit);

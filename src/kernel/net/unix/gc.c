@@ -13,8 +13,9 @@
  * that a listener has not accepted yet have no open file; their queues count as the listener's.
  * There is no recursion: work lists only, and scm_fds_free() flattens what closing sets off.
  *
- * It runs soon after a unix socket was closed while any is in flight, as on Linux: not for each of the
- * thousands that an exit may close, and never more than a twentieth of the time.
+ * It runs soon after a unix socket was closed while any is in flight, or when there are many, as on
+ * Linux: not for each of the thousands that an exit may close, and never more than a twentieth of
+ * the time.
  */
 #include <errno.h>
 
@@ -24,6 +25,7 @@
 #include "kernel/net/dgram.h"
 #include "kernel/net/unix/unix.h"
 
+#define IN_FLIGHT_FREE 1000u
 #define COST_FACTOR 20 /* one part collecting, nineteen parts working */
 
 static struct unix_sock *unix_of_file(struct file *f)
@@ -37,11 +39,17 @@ void unix_gc_in_flight(struct file *f, int delta)
 
 	if (!u)
 		return;
+	struct unix_state_root *root = unix_root();
 	u->in_flight += (uint32_t)delta;
-	if (!u->in_flight)
+	if (!u->in_flight) {
 		list_del(&u->gc_link);
-	else if (!list_linked(&u->gc_link))
-		list_add_tail(&unix_root()->in_flight, &u->gc_link);
+		root->in_flight_count--;
+	} else if (!list_linked(&u->gc_link)) {
+		list_add_tail(&root->in_flight, &u->gc_link);
+		/* Whoever sends all sockets over each other never closes one for good. */
+		if (++root->in_flight_count > MAX(root->gc_at, IN_FLIGHT_FREE))
+			unix_gc_want();
+	}
 }
 
 typedef void (*visit_fn)(struct scm_fds **fds, void *ctx);
@@ -187,6 +195,7 @@ void unix_gc_timer_fired(struct timer *t)
 	clock_tick();
 	uint64_t began = clock_mono();
 	collect_now(root);
+	root->gc_at = root->in_flight_count * 2;
 	clock_tick();
 	uint64_t ended = clock_mono();
 	root->gc_next = ended + (ended - began) * COST_FACTOR;

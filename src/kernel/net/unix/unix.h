@@ -80,6 +80,7 @@ struct unix_state_root {
 	bool collecting;
 	struct timer gc_timer;
 	uint64_t gc_next; /* clock_mono: not again before */
+	uint32_t in_flight_count, gc_at; /* list; so many more without a close ask, too */
 };
 struct unix_state_root *unix_root(void); /* NULL only without memory */
 
