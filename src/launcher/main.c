@@ -29,7 +29,7 @@
 #define EVENTS	     64
 
 /* A server that does not read its answers is stuck or gone mad: it gets this long. */
-#define SEND_PATIENCE_S 10
+#define SEND_PATIENCE_S 60
 
 static void fail(const char *what)
 {
@@ -133,6 +133,17 @@ static void serve(int epoll_fd)
 
 /* ---- start ---- */
 
+/* Whoever waits for the end of the server's output must not wait for us. */
+static void leave_streams(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	close(null);
+}
+
 /* Signals of a terminal or a service manager are for the server; we end when it does. */
 static void ignore_signals(void)
 {
@@ -183,6 +194,7 @@ int main(int argc, char **argv)
 	struct launcher_setup setup;
 	struct error err;
 	check_socket();
+	leave_streams();
 	ignore_signals();
 	raise_descriptor_limit();
 	umask(077);

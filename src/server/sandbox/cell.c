@@ -19,7 +19,7 @@
 #include "server/server.h"
 
 #define READY_PATIENCE_MS 20000
-#define END_PATIENCE_MS	  2000
+#define END_PATIENCE_MS	  1000
 
 struct private
 {
