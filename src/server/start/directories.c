@@ -46,7 +46,14 @@ int start_choose_owner(const struct config *c, struct start_owner *ret, struct e
 	return 0;
 }
 
-/* Parents with the usual mode, the last one closed. */
+/* Parents with the usual mode, whatever the umask: the server's user must get through. */
+static int make_parent(const char *path)
+{
+	if (mkdir(path, 0755) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	return chmod(path, 0755) < 0 ? -errno : 0;
+}
+
 static int make_path(const char *path, struct error *err)
 {
 	char copy[512];
@@ -55,8 +62,9 @@ static int make_path(const char *path, struct error *err)
 		if (*p != '/')
 			continue;
 		*p = '\0';
-		if (mkdir(copy, 0755) < 0 && errno != EEXIST)
-			return error_set(err, errno, "make the directory %.400s", copy);
+		int r = make_parent(copy);
+		if (r < 0)
+			return error_set(err, -r, "make the directory %.400s", copy);
 		*p = '/';
 	}
 	if (mkdir(copy, 0700) < 0 && errno != EEXIST)
