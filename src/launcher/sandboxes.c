@@ -46,6 +46,7 @@ enum slot_state { SLOT_FREE, SLOT_ALIVE, SLOT_LEAVING };
 struct slot {
 	enum slot_state state;
 	uint64_t id;
+	uint32_t uid, gid; /* its outside identity, the same for every sandbox in it */
 	pid_t pid;
 	int pidfd;
 	struct cgroup cgroup;
@@ -104,6 +105,8 @@ static struct slot *find_free(void)
 {
 	for (uint32_t i = 0; i < LAUNCHER_SANDBOXES_MAX; i++) {
 		if (slots[i].state == SLOT_FREE) {
+			if (i >= slots_end)
+				identity_choose_slot(i, &slots[i].uid, &slots[i].gid);
 			slots_end = MAX(slots_end, i + 1);
 			return &slots[i];
 		}
@@ -143,9 +146,10 @@ static int make_cgroup(struct slot *s, const struct launcher_launch *q, struct e
 static int start_process(struct slot *s, const struct launcher_launch *q, struct launched *ret,
 			 struct error *err)
 {
-	struct launch_options options = { .cgroup_fd = cgroup_clone_fd(&s->cgroup) };
+	struct launch_options options = { .cgroup_fd = cgroup_clone_fd(&s->cgroup),
+					  .uid = s->uid,
+					  .gid = s->gid };
 	struct cpus_pin cpus = { .pinned = false };
-	identity_choose_slot((uint32_t)(s - slots), &options.uid, &options.gid);
 	if (q->limits[LIMIT_CPU_MILLI] && !(s->cgroup.controllers & CGROUP_BIT(CGROUP_CPU)))
 		(void)cpus_pin(&cpus, q->limits[LIMIT_CPU_MILLI]);
 	int r = launch(&options, ret, err);
@@ -155,10 +159,9 @@ static int start_process(struct slot *s, const struct launcher_launch *q, struct
 
 static int add_store(struct slot *s, struct error *err)
 {
-	struct store_owner owner = { .root = root };
+	const struct store_owner owner = { root, s->uid, s->gid };
 	bool detached;
 	int fd;
-	identity_choose_slot((uint32_t)(s - slots), &owner.uid, &owner.gid);
 	int r = store_make(&s->store, setup.store_fd, setup.store, &owner, &fd, &detached, err);
 	return r < 0 ? r
 		     : launch_config_mount(&config, WIRE_MOUNT_STORE, "/", NULL, fd, detached, err);

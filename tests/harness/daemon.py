@@ -182,6 +182,12 @@ class Daemon:
         scene.until(lambda: not os.path.exists(stores) or not os.listdir(stores), "stores are left")
 
 
+def unmount(path):
+    """The launcher of a server that has just ended may still have a foot in it."""
+    scene.until(lambda: subprocess.run(["umount", path], stderr=subprocess.DEVNULL).returncode == 0,
+                f"{path} is busy")
+
+
 def reap():
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:

@@ -203,7 +203,7 @@ def test_disk_that_fills():
     finally:
         if d.child.poll() is None:
             d.stop()
-        subprocess.run(["umount", disk], check=True)
+        daemon.unmount(disk)
         os.rmdir(disk)
 
 

@@ -245,7 +245,7 @@ def test_full_disk():
         check_equal(done.returncode, 1)
         check("disk is full" in done.stderr or "No space left" in done.stderr, done.stderr)
     finally:
-        subprocess.run(["umount", disk], check=True)
+        daemon.unmount(disk)
         shutil.rmtree(folder)
 
 
