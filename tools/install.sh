@@ -57,6 +57,7 @@ test_packages() {
 	redis-tools              its client
 	postgresql               a server with many processes and shared memory
 	nginx-light              a web server with workers
+	openssl                  makes certificates for the server's tests
 	curl                     its client, on loopback; HTTP/2 against the server
 	nghttp2-client           a second HTTP/2 client, and load on the server
 	sqlite3                  a database with file locks

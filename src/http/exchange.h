@@ -109,8 +109,8 @@ void http_abort(struct http_exchange *x);
  * The client went away, or stalled too long, before the response was complete. The exchange is still
  * readable in fn, and gone when it returns.
  *
- * A client that only closes its sending side gets its response, unless that has been started without
- * a length: such streams end only this way, so it counts as going away.
+ * A client that only closes its sending side cannot be told from one that is gone. It gets its response
+ * if that is started within the stall timeout and has a length; streams without one end at once.
  */
 void http_on_close(struct http_exchange *x, http_event_fn fn, void *ctx);
 bool http_started(const struct http_exchange *x);

@@ -330,6 +330,10 @@ static void settle(struct http_conn *c)
 		    : h->state == H1_HEAD ? false
 					  : h->in.size > 0;
 	sock_read(&c->sock, !full);
+	/* A client that closed its side may be gone altogether: only sending would tell. */
+	bool unanswered = h->state == H1_DONE && h->x && !h->x->started;
+	if (unanswered && c->sock.eof && c->deadline_ms == 0)
+		conn_set_deadline(c, c->server->limits.stall_timeout_ms);
 	if (h->state != H1_BODY)
 		return;
 	/* Who has no credit cannot be late. */
@@ -393,6 +397,8 @@ static void h1_expired(struct http_conn *c, bool stalled)
 	struct http_exchange *x = h->x;
 	if (h->state == H1_LINGER && !stalled && sock_unsent(&c->sock) > 0) {
 		conn_set_deadline(c, HTTP_LINGER_MS);
+	} else if (h->state == H1_DONE && !stalled && x && x->started) {
+		/* It has been answered meanwhile. */
 	} else if (!stalled && h->state == H1_HEAD && h->in_head) {
 		h1_refuse(c, 408, "the request took too long");
 	} else if (!stalled && h->state == H1_BODY && x && !x->started) {

@@ -129,6 +129,7 @@ static void h1_end(struct http_exchange *x)
 
 static void h1_abort(struct http_exchange *x)
 {
+	sock_uncork(&x->conn->sock); /* what was sent before goes out, if it can at once */
 	conn_close(x->conn);
 	let_go(x);
 }

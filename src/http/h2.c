@@ -228,7 +228,12 @@ static void check_stream(struct h2_stream *s, uint64_t now_ms)
 	bool waits = !s->complete || s->out.size > 0 ||
 		     (s->x && exchange_wants_body(s->x) && s->x->credit && !s->in_end &&
 		      s->in.size == 0);
-	if (waits && now_ms - s->moved_ms >= limit)
+	if (!waits || now_ms - s->moved_ms < limit)
+		return;
+	/* In the middle of a head there is no other stream. */
+	if (!s->complete)
+		(void)nghttp2_session_terminate_session(s->h2->session, NGHTTP2_PROTOCOL_ERROR);
+	else
 		h2_reset(s, NGHTTP2_CANCEL);
 }
 

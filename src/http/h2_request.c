@@ -202,10 +202,10 @@ void h2_stream_dispatch(struct h2_stream *s)
 	const char *why = fill(s);
 	if (s->too_large)
 		http_error(x, 431, "request head too large");
-	else if (why)
-		http_error(x, 400, "%s", why);
 	else if (strcmp(x->method, "CONNECT") == 0 && !x->upgrade)
 		http_error(x, 501, "CONNECT is not supported");
+	else if (why)
+		http_error(x, 400, "%s", why);
 	else
 		exchange_dispatch(x);
 }

@@ -137,6 +137,12 @@ def escape(where):
         yield host_side(where, "escape", path)
 
 
+def web(where):
+    """The HTTP of the server, without what the server is for."""
+    for path in sorted(glob.glob(f"{where.root}/tests/web/*.py")):
+        yield host_side(where, "web", path)
+
+
 def faults(where):
     """What a sandbox is made of is killed, or is not there."""
     for path in sorted(glob.glob(f"{where.root}/tests/faults/*.py")):
@@ -186,5 +192,6 @@ def lint(where):
     yield program("lint", [f"{where.root}/tools/lint"], 400, long=True)
 
 
-SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, faults, server, regression]
+SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, faults, server, web,
+          regression]
 NEED_SANDBOX = [guest, escape, faults, server, regression]

@@ -1,5 +1,5 @@
 /*
- * The server under test of the scripts in tests/server: every behaviour of src/http behind a path.
+ * The server under test of the scripts in tests/web: every behaviour of src/http behind a path.
  *
  * Usage: http-server [NAME=NUMBER...] [tls=CERTIFICATE,KEY] [unix=PATH]
  *
@@ -305,7 +305,7 @@ static void on_stdin(uv_poll_t *poll, int result, int happened)
 		exit(0);
 }
 
-static const char *unix_path;
+static char unix_address[120];
 
 static void set_option(char *option, struct http_limits *limits)
 {
@@ -330,7 +330,7 @@ static void set_option(char *option, struct http_limits *limits)
 		return;
 	*value++ = '\0';
 	if (strcmp(option, "unix") == 0)
-		unix_path = value;
+		(void)snprintf(unix_address, sizeof(unix_address), "unix:%s", value);
 	if (strcmp(option, "tls") == 0) {
 		certificate = value;
 		char *comma = strchr(value, ',');
@@ -353,8 +353,8 @@ static int start(struct http_limits *limits, struct error *err)
 		r = http_listen(server, "127.0.0.1:0", false, &port, err);
 	if (r == 0 && certificate)
 		r = http_listen(server, "127.0.0.1:0", true, &tls_port, err);
-	if (r == 0 && unix_path)
-		r = http_listen(server, unix_path, false, NULL, err);
+	if (r == 0 && unix_address[0])
+		r = http_listen(server, unix_address, false, NULL, err);
 	if (r == 0) {
 		printf("%u %u\n", port, tls_port);
 		fflush(stdout);
@@ -372,12 +372,12 @@ int main(int argc, char **argv)
 	loop = uv_default_loop();
 	for (int i = 1; i < argc; i++)
 		set_option(argv[i], &limits);
+	watch(&terminate, SIGTERM);
+	watch(&reload, SIGHUP);
 	if (start(&limits, &err) < 0) {
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
 	}
-	watch(&terminate, SIGTERM);
-	watch(&reload, SIGHUP);
 	if (uv_poll_init(loop, &input, 0) == 0)
 		uv_poll_start(&input, UV_READABLE, on_stdin);
 	uv_run(loop, UV_RUN_DEFAULT);
