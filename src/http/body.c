@@ -50,7 +50,7 @@ static void on_piece(struct http_exchange *x, void *ctx, const uint8_t *data, si
 			   error == -ECONNRESET ? "incomplete" : "malformed");
 		return;
 	}
-	int r = buffer_append(&c->buffer, data, size);
+	int r = buffer_append(&c->buffer, data, size); /* also makes an empty one a string */
 	if (r == -EMSGSIZE) {
 		too_large(x, c->buffer.max);
 		return;
@@ -59,10 +59,12 @@ static void on_piece(struct http_exchange *x, void *ctx, const uint8_t *data, si
 		http_error(x, 503, "out of memory");
 		return;
 	}
-	if (last)
-		c->fn(x, c->ctx, c->buffer.data, c->buffer.size);
-	else
+	if (!last) {
 		http_body_grant(x, size);
+		return;
+	}
+	c->fn(x, c->ctx, c->buffer.data, c->buffer.size);
+	buffer_fini(&c->buffer); /* the exchange may be over, but not freed before we return */
 }
 
 void http_body_collect(struct http_exchange *x, size_t max, http_whole_fn fn, void *ctx)

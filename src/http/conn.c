@@ -100,6 +100,7 @@ static void on_secure(struct sock *s)
 {
 	struct http_conn *c = of(s);
 	bool h2 = tls_is_h2(s->tls);
+	c->secure = true;
 	start_protocol(c, h2 ? &http2_protocol : &http1_protocol);
 }
 

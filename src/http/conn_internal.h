@@ -69,6 +69,7 @@ struct http_conn {
 	uint64_t deadline_ms;	       /* on the loop's clock; 0 = none */
 	bool draining;
 	bool spoke; /* the client has sent something */
+	bool secure; /* TLS */
 	char peer[56];
 };
 

@@ -77,6 +77,7 @@ void exchange_lost(struct http_exchange *x)
 {
 	http_event_fn fn = x->close_fn;
 	x->close_fn = NULL;
+	x->lost = true;
 	x->busy++;
 	if (fn)
 		fn(x, x->close_ctx);
@@ -147,7 +148,7 @@ const char *http_host(const struct http_exchange *x)
 
 bool http_is_tls(const struct http_exchange *x)
 {
-	return x->conn->sock.tls != NULL;
+	return x->conn->secure;
 }
 
 const char *http_header(const struct http_exchange *x, const char *name)

@@ -107,7 +107,7 @@ void http_finish(struct http_exchange *x);
 void http_abort(struct http_exchange *x);
 /*
  * The client went away, or stalled too long, before the response was complete. The exchange is still
- * readable in fn, and gone when it returns.
+ * readable in fn, and gone when it returns; what fn tries to send goes nowhere.
  *
  * A client that only closes its sending side cannot be told from one that is gone. It gets its response
  * if that is started within the stall timeout and has a length; streams without one end at once.

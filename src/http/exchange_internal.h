@@ -80,6 +80,7 @@ struct http_exchange {
 
 	unsigned busy; /* callbacks that are running */
 	bool dead;     /* ended; freed when the last callback returns */
+	bool lost;     /* the client is gone: nothing can be said any more */
 };
 
 /* ---- for carriers ---- */

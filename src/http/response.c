@@ -97,6 +97,8 @@ static void finish(struct http_exchange *x)
 void http_respond(struct http_exchange *x, int status, const char *content_type, const void *data,
 		  size_t size)
 {
+	if (x->lost)
+		return;
 	begin(x, status, content_type, data ? size : 0);
 	if (x->head_only || x->no_content || !data)
 		size = 0;
@@ -138,6 +140,8 @@ void http_error(struct http_exchange *x, int status, const char *format, ...)
 
 void http_start(struct http_exchange *x, int status, const char *content_type, uint64_t length)
 {
+	if (x->lost)
+		return;
 	begin(x, status, content_type, length);
 	(void)x->carrier->head(x, NULL, 0, false);
 }
@@ -154,6 +158,8 @@ void exchange_upgrade(struct http_exchange *x, const char *protocol)
 
 bool http_send(struct http_exchange *x, const void *data, size_t size)
 {
+	if (x->lost)
+		return false;
 	assert(x->started && !x->dead);
 	x->drain_armed = x->drain_fn != NULL;
 	bool ok = true;
@@ -179,6 +185,8 @@ size_t http_unsent(const struct http_exchange *x)
 
 void http_finish(struct http_exchange *x)
 {
+	if (x->lost)
+		return;
 	assert(x->started && !x->dead);
 	bool short_of_it = x->out_length != UINT64_MAX && x->out_sent < x->out_length &&
 			   !x->head_only && !x->no_content;
@@ -190,6 +198,8 @@ void http_finish(struct http_exchange *x)
 
 void http_abort(struct http_exchange *x)
 {
+	if (x->lost)
+		return;
 	assert(!x->dead);
 	x->carrier->abort(x);
 	exchange_over(x, x->started ? x->status : 499);

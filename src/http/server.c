@@ -20,6 +20,7 @@
 #include "http/server.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -208,6 +209,8 @@ int http_server_new(uv_loop_t *loop, const struct http_route *routes, size_t rou
 	list_init(&s->ready);
 	list_init(&s->deadlines);
 	map_init(&s->addresses, ADDRESSES_MAX);
+	/* A client that closed is an error of a write, not the end of the process. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	s->fields = calloc(s->limits.head_fields, sizeof(*s->fields));
 	s->head_room = KIB(64);
 	s->head_text = malloc(s->head_room);

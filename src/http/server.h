@@ -39,6 +39,7 @@ struct http_limits { /* 0 = the default in limits.h of this folder */
 	uint32_t connections, connections_per_address, streams_per_connection;
 };
 
+/* Ignores SIGPIPE for the process. Routes must live as long as the server. */
 int http_server_new(uv_loop_t *loop, const struct http_route *routes, size_t route_count,
 		    const struct http_hooks *hooks, const struct http_limits *limits, void *context,
 		    struct http_server **ret, struct error *err);

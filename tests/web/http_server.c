@@ -368,7 +368,6 @@ int main(int argc, char **argv)
 	static uv_poll_t input;
 	struct http_limits limits = { 0 };
 	struct error err;
-	signal(SIGPIPE, SIG_IGN);
 	loop = uv_default_loop();
 	for (int i = 1; i < argc; i++)
 		set_option(argv[i], &limits);
