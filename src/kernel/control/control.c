@@ -26,6 +26,7 @@
 
 /* Unsent bytes above which long answers wait; far below what the channel's queue holds. */
 #define CONGESTED (1u << 20)
+#define MESSAGES_PER_TURN 32
 
 static struct channel channel;
 
@@ -59,9 +60,21 @@ int control_start(void)
 
 /* ---- out ---- */
 
-static void want_writable(bool want)
+bool control_congested(void)
 {
-	host_poll_change(channel.fd, POLL_CONTROL, 0, EPOLLIN | (want ? (uint32_t)EPOLLOUT : 0u));
+	return channel.out_length > CONGESTED;
+}
+
+/* Who does not read our answers is not read either: that bounds what we keep for him. */
+static void update_interest(void)
+{
+	static uint32_t interest = EPOLLIN;
+	uint32_t want = (control_congested() ? 0u : (uint32_t)EPOLLIN) |
+			(channel_pending(&channel) ? (uint32_t)EPOLLOUT : 0u);
+
+	if (want != interest)
+		host_poll_change(channel.fd, POLL_CONTROL, 0, want);
+	interest = want;
 }
 
 void control_send(uint32_t type, uint32_t request, const void *body, uint32_t length)
@@ -69,8 +82,8 @@ void control_send(uint32_t type, uint32_t request, const void *body, uint32_t le
 	int r = channel_send(&channel, type, request, body, length, NULL, 0);
 	if (r < 0)
 		sandbox_end(SANDBOX_FAULT, "the control channel broke");
-	else if (channel_pending(&channel))
-		want_writable(true);
+	else
+		update_interest();
 }
 
 void control_error(uint32_t request, int error, uint32_t about, const char *text)
@@ -87,11 +100,6 @@ void control_error(uint32_t request, int error, uint32_t about, const char *text
 void control_done(uint32_t request)
 {
 	control_send(WIRE_DONE, request, NULL, 0);
-}
-
-bool control_congested(void)
-{
-	return channel.out_length > CONGESTED;
 }
 
 static void send_died(uint32_t how, const char *reason)
@@ -268,22 +276,26 @@ static bool handle(const struct message *m)
 
 void control_event(uint32_t events)
 {
+	bool over = events & (EPOLLHUP | EPOLLERR);
 	struct message m;
-	int r;
+	int r = 1;
 
 	if (events & EPOLLOUT) {
-		r = channel_flush(&channel);
-		if (r != 0)
-			want_writable(false);
+		(void)channel_flush(&channel); /* a broken channel shows when it is read */
 		if (!control_congested())
 			op_channel_drained();
 	}
-	while ((r = channel_receive(&channel, false, &m)) > 0) {
+	/* What is left is still there in the next turn. */
+	for (int i = 0; i < MESSAGES_PER_TURN && (over || !control_congested()); i++) {
+		r = channel_receive(&channel, false, &m);
+		if (r <= 0)
+			break;
 		if (handle(&m))
 			continue;
 		sandbox_end(SANDBOX_FAULT, "malformed message on the control channel");
 		return;
 	}
+	update_interest();
 	if (r < 0)
 		sandbox_end(SANDBOX_SHUTDOWN, r == -EPIPE ? "the launcher is gone"
 							   : "the control channel broke");
