@@ -50,6 +50,13 @@ const char *__ubsan_default_options(void)
 {
 	return "symbolize=0:halt_on_error=1";
 }
+
+/* The arena is not libc's heap: looking through terabytes of it for leaks takes for ever. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
 #endif
 
 static void must(int r, const char *what)
