@@ -58,5 +58,9 @@ int main(int argc, char **argv)
 		return 1;
 	close(l.control_fd);
 	close(3);
-	return waitpid(l.pid, &status, 0) == l.pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	if (waitpid(l.pid, &status, 0) != l.pid)
+		return 1;
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "the kernel process was ended by signal %d\n", WTERMSIG(status));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

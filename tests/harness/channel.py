@@ -158,7 +158,7 @@ class Channel:
                 return None
             data = self.socket.recv(1 << 20)
             if not data:
-                raise Gone()
+                raise Gone([m.body[8:].split(b"\0")[0] for m in self.waiting if m.type == "DIED"])
             self.buffer += data
 
     def wait(self, match, timeout=20):

@@ -3,7 +3,7 @@
  *
  *   running --FREEZE--> freezing --all threads stand--> frozen --THAW--> thawing --all gone--> running
  *                          |
- *                          +-- not within PATIENCE_NS: ERROR --> thawing
+ *                          +-- not within PATIENCE_NS: ERROR --> thawing --FREEZE--> freezing
  *
  * Threads are stopped from outside (host/freezer.h), natively computing ones, too. From the first
  * moment the kernel takes no system call and answers none, so that nobody can make a new process
@@ -131,7 +131,7 @@ bool freeze_message(const struct message *m, struct wire_in *in)
 
 	if (!wire_in_end(in))
 		return false;
-	if (!s || s->phase == FREEZING || s->phase == THAWING || reboot_active()) {
+	if (!s || s->phase == FREEZING || reboot_active()) {
 		control_error(m->header.request, s ? EBUSY : ENOMEM, WIRE_ABOUT_REQUEST, "freeze");
 		return true;
 	}

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -42,10 +41,18 @@ void processes_release(struct op *op)
 	kfree(processes_of(op)->body);
 }
 
-static int compare(const void *a, const void *b)
+/* A shell sort: libc's qsort() may take memory, and ask the host how much there is. */
+static void sort(int *pids, uint32_t count)
 {
-	int x = *(const int *)a, y = *(const int *)b;
-	return (x > y) - (x < y);
+	for (uint32_t gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
+		for (uint32_t i = gap; i < count; i++) {
+			int pid = pids[i];
+			uint32_t at = i;
+			for (; at >= gap && pids[at - gap] > pid; at -= gap)
+				pids[at] = pids[at - gap];
+			pids[at] = pid;
+		}
+	}
 }
 
 bool processes_message(const struct message *m, struct wire_in *in)
@@ -71,7 +78,7 @@ bool processes_message(const struct message *m, struct wire_in *in)
 		if (l->count < count)
 			l->pids[l->count++] = p->pid;
 	}
-	qsort(l->pids, l->count, sizeof(int), compare);
+	sort(l->pids, l->count);
 	l->length = sizeof(uint32_t);
 	op_start(&l->op);
 	return true;
