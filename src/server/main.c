@@ -206,7 +206,7 @@ static int start(uint16_t *ret_port, char *ret_key, size_t key_size, struct erro
 	if (r == 0)
 		r = server_parts_start(&server, err);
 	if (r == 0)
-		r = observe_start(&server, err); /* last: it forgets a sandbox after all others */
+		r = observe_start(&server, err);
 	return r < 0 ? r : start_first_key(server.store, ret_key, key_size, err);
 }
 

@@ -111,7 +111,7 @@ int observe_start(struct server *server, struct error *err)
 	o->timer.data = o;
 	uv_timer_start(&o->timer, on_tick, TICK_MS, TICK_MS);
 	server->observer = o;
-	sandboxes_on_gone(server, observe_forget);
+	sandboxes_on_free(server, observe_forget);
 	prune(o);
 	return 0;
 }
@@ -133,8 +133,6 @@ void observe_free(struct server *server)
 
 void observe_forget(struct sandbox *s)
 {
-	if (s->record.state != SANDBOX_ENDED)
-		return; /* rebooted */
 	logs_end(s);
 	samples_end(s);
 }

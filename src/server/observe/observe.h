@@ -13,7 +13,7 @@ struct http_exchange;
 int observe_start(struct server *server, struct error *err);
 /* Writes what is unwritten. NULL is fine. */
 void observe_free(struct server *server);
-/* What belongs to a sandbox that has ended. */
+/* What belongs to a sandbox that is about to be freed. */
 void observe_forget(struct sandbox *s);
 
 /* http_hooks.ended: counts a request. */

@@ -94,8 +94,9 @@ static void on_ended(void *ctx, struct cell *c, const char *reason)
 		p->retry_ms = p->retry_ms ? p->retry_ms * 2 : RETRY_MS;
 		if (p->retry_ms > RETRY_MAX_MS)
 			p->retry_ms = RETRY_MAX_MS;
-		counters.pool_failed++;
-		daemon_log(DAEMON_ERROR, "pool.failed", TEXT_FIELD("reason", reason));
+		counters.pool_failed += !p->stopping;
+		if (!p->stopping)
+			daemon_log(DAEMON_ERROR, "pool.failed", TEXT_FIELD("reason", reason));
 	}
 	refill(p);
 	finish_if_over(p);

@@ -130,6 +130,11 @@ void sandboxes_on_gone(struct server *server, void (*fn)(struct sandbox *s))
 		all->gone[all->gone_count++] = fn;
 }
 
+void sandboxes_on_free(struct server *server, void (*fn)(struct sandbox *s))
+{
+	server->sandboxes->freed = fn;
+}
+
 void sandbox_call_gone(struct sandbox *s)
 {
 	struct sandboxes *all = sandboxes_of(s);
@@ -266,6 +271,8 @@ void sandbox_unlink_and_free(struct sandbox *s)
 {
 	struct sandboxes *all = sandboxes_of(s);
 	struct life *l = life_of(s);
+	if (all->freed)
+		all->freed(s);
 	sandbox_stop_clock(s);
 	limits_count(s, false, false);
 	all->counts[s->record.state]--;

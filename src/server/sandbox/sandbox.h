@@ -158,5 +158,7 @@ void sandboxes_reload(struct server *server);
 /* fn is called when the processes of a sandbox are gone: it ended (the struct is freed afterwards), or
  * was rebooted. At most 8. */
 void sandboxes_on_gone(struct server *server, void (*fn)(struct sandbox *s));
+/* The one function that is called before the struct is freed, when those who waited have their answer. */
+void sandboxes_on_free(struct server *server, void (*fn)(struct sandbox *s));
 /* Cells that wait in the pool. */
 unsigned int sandboxes_pooled(const struct server *server);

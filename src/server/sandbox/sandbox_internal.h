@@ -34,6 +34,7 @@ struct sandboxes {
 	unsigned int use_count;
 	void (*gone[GONE_HOOKS_MAX])(struct sandbox *s);
 	unsigned int gone_count;
+	void (*freed)(struct sandbox *s);
 	bool stopping, pool_stopped;
 	void (*stopped)(void *ctx);
 	void *stopped_ctx;
