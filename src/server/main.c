@@ -106,6 +106,7 @@ static void on_reload_signal(uv_signal_t *s, int number)
 		return;
 	}
 	daemon_log_level((enum daemon_level)c->log_level);
+	server.domain = c->domain;
 	sandboxes_reload(&server);
 	if (fixed)
 		daemon_log(DAEMON_WARN, "config.needs_restart", TEXT_FIELD("key", fixed));
@@ -219,6 +220,7 @@ static int serve(void)
 	start_raise_descriptors();
 	daemon_log_level((enum daemon_level)server.config->log_level);
 	server.loop = uv_default_loop();
+	server.domain = server.config->domain;
 	watch_signals();
 	if (start(&port, key, sizeof(key), &err) < 0)
 		return complain(&err);

@@ -18,7 +18,7 @@ tap.TIMEOUT_S = 60
 
 def run(*arguments, **environment):
     return subprocess.run([HOTCELL, "serve", *arguments], capture_output=True, text=True, timeout=30,
-                          env=dict(process.ENVIRONMENT, **environment))
+                          env=dict(process.ENVIRONMENT, **{"HOME": "/nonexistent", **environment}))
 
 
 def check_refused(done, *parts):
@@ -137,7 +137,7 @@ def test_help_and_check():
 def test_what_check_prints_is_a_file():
     with process.CleanDirectory() as folder:
         path = os.path.join(folder, "hotcell.conf")
-        first = run("--check", "--data-dir", folder, "--timeout", "90s", "--domain", "x.example").stdout
+        first = run("--check", "--data-dir", folder, "--timeout-max", "90s", "--domain", "x.example").stdout
         with open(path, "w") as file:
             file.write(first)
         check_equal(run("--check", "--config", path).stdout, first)
@@ -155,7 +155,7 @@ def test_configuration_errors():
                 ("listen_tls = 127.0.0.1:1\n", "listen_tls needs tls_certificate and tls_key"),
                 ("tls_key = /nonexistent\n", "belong together"),
                 ("tls_key = /nonexistent\ntls_certificate = /nonexistent\n", "No such file"),
-                ("timeout = 2h\ntimeout_max = 1h\n", "timeout is longer than timeout_max"),
+                ("timeout_max = 1y\n", ":1: timeout-max: '1y' is not a duration"),
                 ("log_level = loud\n", "log_level: 'loud' is not debug, info, warn or error"),
                 ("store = tape\n", "neither disk nor memory"),
                 ("data_dir = relative\n", "not an absolute path"),

@@ -77,8 +77,6 @@ static int check_words(struct config *c, struct error *err)
 	if (c->url && strncmp(c->url, "http://", 7) != 0 && strncmp(c->url, "https://", 8) != 0)
 		return error_set(err, 0, "url: '%.200s' does not begin with http:// or https://",
 				 c->url);
-	if (c->timeout_ns > c->timeout_max_ns)
-		return error_set(err, 0, "timeout is longer than timeout_max");
 	if (c->user && geteuid() == 0 && !getpwnam(c->user))
 		return error_set(err, 0, "user: there is no '%.50s' on this host", c->user);
 	return 0;

@@ -24,7 +24,7 @@ struct config {
 
 	/* sandboxes: what one gets, and the most that a template or request may ask for */
 	uint64_t cpus, memory_bytes, disk_bytes, pids, files;
-	uint64_t timeout_ns, timeout_max_ns;
+	uint64_t timeout_max_ns;
 	uint64_t sandboxes_max; /* at the same time, paused ones included */
 	uint64_t pool_size;
 	const char *store; /* "disk" or "memory" */

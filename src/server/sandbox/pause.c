@@ -30,12 +30,12 @@ static void refuse_state(struct sandbox *s, sandbox_done_fn fn, void *ctx, int c
 
 /* ---- steps back ---- */
 
-/* The kernel process did not do it but lives: as it was before. An answer after the end comes too late
- * for anything: the end has answered. */
+/* The kernel process did not do it but lives: as it was before. One that died is an end, which answers;
+ * an answer after that comes too late for anything. */
 static void fail_pause(struct sandbox *s, const char *what, const struct runtime_answer *a)
 {
 	struct error err;
-	if (s->record.state != SANDBOX_PAUSING)
+	if (s->record.state != SANDBOX_PAUSING || a->error == ESHUTDOWN)
 		return;
 	error_set(&err, a->error, "%s: %.200s", what, a->message);
 	sandbox_set_state(s, SANDBOX_RUNNING);
@@ -133,12 +133,12 @@ static void finish_resume(struct sandbox *s)
 	sandbox_answer(&life_of(s)->done_waiters, s, r < 0 ? &err : NULL);
 }
 
-/* One that cannot go on is of no use to anybody. */
-static void fail_resume(struct sandbox *s, const char *what, const char *message)
+/* One that cannot go on is of no use to anybody; one that died ends by itself, with a better reason. */
+static void fail_resume(struct sandbox *s, const char *what, int error, const char *message)
 {
 	char text[300];
 	snprintf(text, sizeof(text), "%s: %.200s", what, message);
-	if (s->record.state == SANDBOX_RESUMING)
+	if (s->record.state == SANDBOX_RESUMING && error != ESHUTDOWN)
 		sandbox_begin_end(s, text);
 }
 
@@ -146,7 +146,7 @@ static void on_fresh(void *ctx, const struct runtime_answer *a)
 {
 	struct sandbox *s = ctx;
 	if (a->error) {
-		fail_resume(s, "end the processes", a->message);
+		fail_resume(s, "end the processes", a->error, a->message);
 	} else if (s->record.state == SANDBOX_RESUMING) {
 		sandbox_call_gone(s);
 		finish_resume(s);
@@ -157,7 +157,7 @@ static void on_thawed(void *ctx, const struct runtime_answer *a)
 {
 	struct sandbox *s = ctx;
 	if (a->error)
-		fail_resume(s, "thaw", a->message);
+		fail_resume(s, "thaw", a->error, a->message);
 	else if (s->record.state != SANDBOX_RESUMING)
 		return;
 	else if (life_of(s)->resume_reboots)
@@ -172,7 +172,7 @@ static void on_group_thawed(void *ctx, const struct launcher_usage *usage, const
 	if (s->record.state != SANDBOX_RESUMING)
 		return;
 	if (err) {
-		fail_resume(s, "thaw", err->message);
+		fail_resume(s, "thaw", err->code, err->message);
 		return;
 	}
 	life_of(s)->cell->frozen = false;
