@@ -1,8 +1,11 @@
 """Sandboxes of `hotcell serve` through its API: life, limits, faults, and that nothing is left."""
+import concurrent.futures
+import http.client
 import os
 import signal
 import sqlite3
 import subprocess
+import threading
 
 from harness import daemon, scene, tap
 from harness.daemon import Daemon
@@ -173,6 +176,51 @@ def test_stop_with_sandboxes():
         check_equal(d.stop(), 0)
         d.check_nothing_left(launcher)
         check_equal({reason(d, id) for id in ids}, {"server stopped"})
+
+
+def test_burst():
+    """Many creates at the same moment, far more than the pool holds; then as many kills."""
+    with Daemon(pool=4) as d:
+        d.wait_pool()
+        launcher = d.launcher()
+        with concurrent.futures.ThreadPoolExecutor(40) as pool:
+            ids = list(pool.map(lambda unused: d.create(), range(40)))
+            check_equal(len(set(ids)), 40)
+            check_equal(d.metrics()['hotcell_sandboxes{state="running"}'], 40)
+            answers = list(pool.map(lambda id: d.request("DELETE", f"/sandboxes/{id}")[0], ids + ids))
+        check_equal((answers.count(204) >= 40, set(answers) <= {204, 404}), (True, True))
+        check_equal(d.stop(), 0)
+        d.check_nothing_left(launcher)
+
+
+def test_stop_under_load():
+    """SIGTERM while clients create and kill: every answer is a proper one or none, and nothing is left."""
+    with Daemon(pool=2) as d:
+        launcher = d.launcher()
+        bad, stop = [], threading.Event()
+
+        def client():
+            while not stop.is_set():
+                try:
+                    status, value, unused = d.request("POST", "/sandboxes", {"templateID": "base", "timeout": 60})
+                    if status == 201:
+                        status, value, unused = d.request("DELETE", f"/sandboxes/{value['sandboxID']}")
+                    if status not in (201, 204, 404, 500, 503):
+                        bad.append((status, value))
+                except OSError:
+                    pass  # the server is going
+                except http.client.HTTPException:
+                    pass
+        clients = [threading.Thread(target=client) for unused in range(6)]
+        for thread in clients:
+            thread.start()
+        scene.until(lambda: d.metrics()["hotcell_sandboxes_created_total"] > 20, "no creates")
+        check_equal(d.stop(), 0)
+        stop.set()
+        for thread in clients:
+            thread.join()
+        check_equal(bad, [])
+        d.check_nothing_left(launcher)
 
 
 def test_disk_that_fills():

@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+import ssl
 import stat
 import subprocess
 
@@ -315,6 +316,38 @@ def test_reload():
                 d.child.send_signal(signal.SIGHUP)
                 scene.until(lambda: d.events(event), f"no {event}: {d.log()}")
             check_equal(d.request("GET", "/health")[0] // 100, 2)
+
+
+def make_certificate(folder, name):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-days", "2", "-subj", f"/CN={name}", "-keyout", f"{folder}/key.pem", "-out",
+                    f"{folder}/certificate.pem"], check=True, capture_output=True)
+    os.chmod(f"{folder}/key.pem", 0o644)  # the server's user reads it again
+    return f"{folder}/certificate.pem", f"{folder}/key.pem"
+
+
+def served_certificate(port):
+    return ssl.get_server_certificate(("127.0.0.1", port))
+
+
+def test_tls_and_a_new_certificate():
+    with process.CleanDirectory() as folder:
+        os.chmod(folder, 0o755)
+        certificate, key = make_certificate(folder, "first")
+        port = daemon.free_port()
+        with Daemon("--listen-tls", f"127.0.0.1:{port}", "--tls-certificate", certificate, "--tls-key", key,
+                    pool=0) as d:
+            check_equal(served_certificate(port), open(certificate).read())
+            make_certificate(folder, "second")
+            d.child.send_signal(signal.SIGHUP)
+            scene.until(lambda: d.events("config.loaded"), d.log())
+            check_equal(served_certificate(port), open(certificate).read())
+            with open(certificate, "w") as file:
+                file.write("nonsense")
+            before = served_certificate(port)
+            d.child.send_signal(signal.SIGHUP)
+            scene.until(lambda: d.events("config.failed"), d.log())
+            check_equal(served_certificate(port), before)
 
 
 def test_log_lines_are_json():
