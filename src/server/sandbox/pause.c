@@ -242,11 +242,3 @@ void sandbox_resume(struct sandbox *s, uint32_t timeout_s, bool memory, sandbox_
 		life_of(s)->timeout_s = MAX(life_of(s)->timeout_s, timeout_s);
 	}
 }
-
-void sandbox_auto_resume(struct sandbox *s, sandbox_done_fn fn, void *ctx)
-{
-	if (s->record.auto_resume)
-		sandbox_resume(s, 0, true, fn, ctx);
-	else
-		refuse_state(s, fn, ctx, EPERM);
-}

@@ -118,9 +118,6 @@ void sandbox_pause(struct sandbox *s, bool memory, sandbox_done_fn fn, void *ctx
  * as long as its last timeout said. While another resume is under way this one joins it. */
 void sandbox_resume(struct sandbox *s, uint32_t timeout_s, bool memory, sandbox_done_fn fn,
 		    void *ctx);
-/* For traffic that meets a paused sandbox: resumes it for as long as its last timeout said. EPERM
- * when it does not want that. */
-void sandbox_auto_resume(struct sandbox *s, sandbox_done_fn fn, void *ctx);
 /* Replaces the settings; network is JSON text, NULL = cleared. */
 int sandbox_set_network(struct sandbox *s, const char *network, int allow_internet,
 			struct error *err);
