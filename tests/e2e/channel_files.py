@@ -245,11 +245,15 @@ def test_read_only_mounts_stay():
         os.chmod(folder, 0o777)
         os.makedirs(folder + "/d")
         open(folder + "/d/f", "w").close()
+        os.mkdir(folder + "/z", 0)  # readable for nobody but the host's root
+        os.mkdir(folder + "/zz")
         with Sandbox(mounts=[(RO, "/mnt/ro", "", folder)]) as box:
             refused(lambda: box.remove("/mnt/ro/d"), errno.EROFS)
             refused(lambda: box.make_dir("/mnt/ro/x"), errno.EROFS)
             refused(lambda: box.move("/mnt/ro/d", "/mnt/ro/e"), errno.EROFS)
-            check_equal([e.name for e in box.list("/mnt/ro", 2)], ["d", "f"])
+            check_equal([e.name for e in box.list("/mnt/ro", 2)], ["d", "f", "z", "zz"])
+            refused(lambda: box.list("/mnt/ro/z"), errno.EACCES)
+            box.watch("/mnt/ro", recursive=True)
             check_equal(box.run("mkdir /tmp/t; touch /tmp/t/a").status, 0)
             refused(lambda: box.move("/mnt/ro/d", "/tmp/t/d"), errno.EXDEV)
         check(os.path.exists(folder + "/d/f"), "a read-only file is gone")

@@ -128,6 +128,74 @@ def test_waits_keep_their_ends():
         check_equal(process.finish().out.split(b"\n")[1], b"epoll ok lock ok poll ok recv ok sleep ok")
 
 
+MASKED = """
+import ctypes, signal, sys, threading, time, os
+libc = ctypes.CDLL(None, use_errno=True)
+class timespec(ctypes.Structure): _fields_ = [('s', ctypes.c_long), ('n', ctypes.c_long)]
+mask = (ctypes.c_ulong * 16)()
+def ppoll(seconds):
+    start = time.monotonic()
+    r = libc.ppoll(None, 0, ctypes.byref(timespec(seconds, 500000000)), ctypes.byref(mask))
+    return r, ctypes.get_errno() if r < 0 else 0, time.monotonic() - start
+print('up')
+r, error, took = ppoll(1)
+print(r, error, 1.5 <= took < 10)
+signal.signal(signal.SIGUSR1, lambda *a: print('usr1'))
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+print('masked')
+r, error, took = ppoll(20)
+print(r, error, took < 15)
+"""
+
+
+def test_waits_with_a_signal_mask():
+    """They are parked in a call of the host (core/call.c)."""
+    with Sandbox() as box:
+        process = python(box, MASKED)
+        for _ in range(4):
+            box.call("FREEZE")
+            box.call("THAW")
+        process.wait_for(b"masked\n")
+        box.call("FREEZE")
+        process.signal(signal.SIGUSR1)
+        box.stat("/")
+        check(b"usr1" not in process.output[1], "a handler ran while frozen")
+        box.call("THAW")
+        check_equal(process.finish().out, b"up\n0 0 True\nmasked\nusr1\n-1 4 True\n")
+
+
+def test_a_shell_with_jobs_on_a_terminal():
+    with Sandbox() as box:
+        request = box.spawn(["/bin/bash", "--norc", "-i"], flags=5, env={"PATH": "/bin:/usr/bin", "PS1": "$ "})
+        box.expect(request, "SPAWNED")
+        seen = b""
+
+        def type_and_wait(text, answer):
+            nonlocal seen
+            box.channel.send("INPUT", text, request)
+            while answer not in seen:
+                data = box.next(request)
+                seen += data.body
+                box.channel.send("OUTPUT_ACK", Writer().u32(len(data.body)).data, request)
+            seen = b""
+        type_and_wait(b"sleep 100 &\n", b"[1] ")
+        type_and_wait(b"echo a$((1+1))b\n", b"a2b")
+        for _ in range(3):
+            box.call("FREEZE")
+            box.call("THAW")
+        type_and_wait(b"jobs; echo c$((1+1))d\n", b"c2d")
+        type_and_wait(b"kill -STOP %1; sleep 0.1; jobs; echo e$((1+1))f\n", b"e2f")
+        box.call("FREEZE")
+        box.call("THAW")
+        type_and_wait(b"jobs -s; echo g$((1+1))h\n", b"Stopped")
+        type_and_wait(b"kill -CONT %1; kill %1; wait; exit 7\n", b"exit")
+        while True:
+            message = box.next(request)
+            if message.type == "EXITED":
+                break
+        check_equal(int.from_bytes(message.body, "little"), 7 << 8)
+
+
 BLOCKED = """
 import os, signal, socket, subprocess, sys, threading
 r, w = os.pipe(); r2, w2 = os.pipe()

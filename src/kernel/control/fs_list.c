@@ -80,10 +80,10 @@ static void enter(struct list_op *l, struct path p, uint32_t length)
 	if (l->walk.depth >= l->depth || !S_ISDIR(p.dentry->inode->mode))
 		return;
 	int r = tree_walk_push(&l->walk, p);
-	if (r < 0)
-		l->error = r;
-	else
+	if (r == 0)
 		l->length = length;
+	else if (r != -EACCES) /* a host's directory that is closed to us is shown, not opened */
+		l->error = r;
 }
 
 static void show(struct list_op *l, const char *name, struct wire_out *o, uint32_t *count)

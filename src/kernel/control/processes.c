@@ -102,6 +102,8 @@ static bool read_stat(struct process *p, char state[2], struct wire_process *ret
 			      "%lu %*d %*u %*u %ld",
 			  &state[0], &host_parent, &user, &system, &threads, &resident) != 6)
 		return false;
+	if (state[0] == 't')
+		state[0] = 'S'; /* frozen; a guest cannot be traced otherwise */
 	struct process *parent = process_find_host(host_parent);
 	ret->parent = p->pid == 1 ? 0 : parent ? (uint32_t)parent->pid : 1;
 	ret->cpu_ns = (user + system) * TICK_NS;

@@ -88,7 +88,10 @@ static int add(struct watch_op *w, struct path dir)
 		return r;
 	if (!w->watches++)
 		w->root = r;
-	return w->flags & WIRE_WATCH_RECURSIVE ? tree_walk_push(&w->walk, dir) : 0;
+	if (!(w->flags & WIRE_WATCH_RECURSIVE))
+		return 0;
+	r = tree_walk_push(&w->walk, dir);
+	return r == -EACCES ? 0 : r; /* a host's directory that is closed to us has no news */
 }
 
 /* Is `dir` in the tree? No reference is held on the root: its end has to be seen. */
