@@ -46,6 +46,7 @@
 #if JAIL_INSTRUMENTED
 /* The symbolizer opens files, which the jail forbids: the report would be lost. */
 const char *__ubsan_default_options(void);
+const char *__asan_default_options(void);
 const char *__ubsan_default_options(void)
 {
 	return "symbolize=0:halt_on_error=1";
@@ -55,7 +56,7 @@ const char *__ubsan_default_options(void)
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-	return "detect_leaks=0";
+	return "symbolize=0:detect_leaks=0";
 }
 #endif
 
