@@ -53,7 +53,6 @@ const char *__ubsan_default_options(void)
 }
 
 /* The arena is not libc's heap: looking through terabytes of it for leaks takes for ever. */
-const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
 	return "symbolize=0:detect_leaks=0";
