@@ -214,6 +214,7 @@ static struct sandbox *sandbox_new(struct server *server, const struct sandbox_s
 	l->begun_ns = clock_now_ns();
 	list_init(&l->done_waiters);
 	list_init(&l->kill_waiters);
+	list_init(&l->resume_waiters);
 	bool complete = fill_record(s, spec, t);
 	sandbox_link(s);
 	limits_count(s, true, true);

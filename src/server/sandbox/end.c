@@ -54,6 +54,7 @@ static void finish(struct sandbox *s, const char *reason)
 		  s->record.reason ? s->record.reason : "");
 	why.code = ESRCH;
 	sandbox_answer(&l->done_waiters, s, &why);
+	sandbox_answer(&l->resume_waiters, s, &why);
 	sandbox_answer(&l->kill_waiters, s, NULL);
 	sandbox_unlink_and_free(s);
 	sandboxes_check_stopped(all);

@@ -403,6 +403,31 @@ TEST(pause_and_resume)
 	CHECK_EQ(count_entries("sandboxes"), 0);
 }
 
+TEST(resumes_while_it_pauses)
+{
+	struct result paused = { .done = false }, one = { .done = false }, two = { .done = false };
+	start("0");
+	struct sandbox *s = create_one(&plain);
+	sandbox_pause(s, true, on_done, &paused);
+	sandbox_resume(s, 20, true, on_done, &one);
+	sandbox_resume(s, 30, true, on_done, &two);
+	loop_until(&one.done);
+	CHECK(paused.done && two.done);
+	CHECK_EQ(paused.code + one.code + two.code, 0);
+	CHECK_EQ(s->record.state, SANDBOX_RUNNING);
+	CHECK_EQ(run(s, "exit 0"), 0);
+	/* And a kill overtakes both. */
+	paused = one = two = (struct result){ .done = false };
+	sandbox_pause(s, true, on_done, &paused);
+	sandbox_resume(s, 20, true, on_done, &one);
+	sandbox_kill(s, "killed", on_done, &two);
+	loop_until(&two.done);
+	CHECK_EQ(paused.code, ESRCH);
+	CHECK_EQ(one.code, ESRCH);
+	CHECK_EQ(two.code, 0);
+	stop();
+}
+
 TEST(pause_without_memory)
 {
 	struct run sleeper;

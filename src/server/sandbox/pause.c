@@ -4,6 +4,9 @@
  *   PAUSING:  [REBOOT, without memory] -> FREEZE -> control group frozen (where it can be) -> PAUSED
  *   RESUMING: control group thawed -> THAW -> [REBOOT, without memory] -> RUNNING
  *
+ * A resume that comes while it is PAUSING waits for that and goes on from there: traffic that meets a
+ * sandbox in the moment of its pause is served like a moment later.
+ *
  * The kernel process stops its guests itself; the frozen control group on top makes sure that a paused
  * sandbox uses no CPU at all, whatever it has become.
  */
@@ -45,7 +48,10 @@ static void fail_pause(struct sandbox *s, const char *what, const struct runtime
 	(void)sandbox_start_clock(s, life_of(s)->timeout_s, &ignored);
 	(void)sandbox_write(s, &ignored);
 	sandbox_answer(&life_of(s)->done_waiters, s, &err);
+	sandbox_answer(&life_of(s)->resume_waiters, s, NULL);
 }
+
+static void begin_resume(struct sandbox *s, bool memory);
 
 /* ---- pause ---- */
 
@@ -59,6 +65,10 @@ static void finish_pause(struct sandbox *s)
 	daemon_log(DAEMON_INFO, "sandbox.paused", TEXT_FIELD("sandbox", s->record.id));
 	log_add(s, LOG_INFO, "sandbox", "paused", "{\"event\":\"paused\"}");
 	sandbox_answer(&life_of(s)->done_waiters, s, NULL);
+	if (s->record.state == SANDBOX_PAUSED && !list_empty(&life_of(s)->resume_waiters)) {
+		list_splice_tail(&life_of(s)->done_waiters, &life_of(s)->resume_waiters);
+		begin_resume(s, true);
+	}
 }
 
 static void on_group_frozen(void *ctx, const struct launcher_usage *usage, const struct error *err)
@@ -218,8 +228,8 @@ void sandbox_resume(struct sandbox *s, uint32_t timeout_s, bool memory, sandbox_
 		extend(s, timeout_s, fn, ctx);
 		return;
 	}
-	if (r->state != SANDBOX_PAUSED && r->state != SANDBOX_RESUMING) {
-		refuse_state(s, fn, ctx, r->state == SANDBOX_ENDING ? ESRCH : EBUSY);
+	if (r->state == SANDBOX_STARTING || r->state >= SANDBOX_ENDING) {
+		refuse_state(s, fn, ctx, r->state == SANDBOX_STARTING ? EBUSY : ESRCH);
 		return;
 	}
 	if (timeout_s > s->server->config->timeout_max_ns / NSEC_PER_SEC) {
@@ -231,7 +241,9 @@ void sandbox_resume(struct sandbox *s, uint32_t timeout_s, bool memory, sandbox_
 		fn(ctx, s, &err, retry_s);
 		return;
 	}
-	if (sandbox_add_waiter(&life_of(s)->done_waiters, fn, ctx) < 0) {
+	if (sandbox_add_waiter(r->state == SANDBOX_PAUSING ? &life_of(s)->resume_waiters
+							   : &life_of(s)->done_waiters,
+			       fn, ctx) < 0) {
 		sandbox_refuse(fn, ctx, ENOMEM, "out of memory");
 		return;
 	}

@@ -115,7 +115,8 @@ int sandbox_set_timeout(struct sandbox *s, uint64_t seconds, bool extend_only, s
 /* Freezes in memory, or (memory false) ends the processes and keeps the files. -EALREADY. */
 void sandbox_pause(struct sandbox *s, bool memory, sandbox_done_fn fn, void *ctx);
 /* Running again; a running one is done at once with EALREADY, and its life extended. timeout_s 0 =
- * as long as its last timeout said. While another resume is under way this one joins it. */
+ * as long as its last timeout said. While another resume is under way this one joins it;
+ * while a pause is, it follows. */
 void sandbox_resume(struct sandbox *s, uint32_t timeout_s, bool memory, sandbox_done_fn fn,
 		    void *ctx);
 /* Replaces the settings; network is JSON text, NULL = cleared. */

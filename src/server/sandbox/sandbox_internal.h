@@ -60,6 +60,7 @@ struct life {
 	bool resume_reboots;
 	struct list done_waiters; /* of create, pause, resume: whatever is under way */
 	struct list kill_waiters;
+	struct list resume_waiters; /* came while it was being paused: it resumes at once */
 	char *reason; /* of the end under way */
 };
 
