@@ -234,19 +234,26 @@ void http_proxy(struct http_exchange *x, int fd, const struct http_proxy_options
 		sock_read(&p->sock, true);
 }
 
-void http_tunnel(struct http_exchange *x, int fd, const char *upgrade_protocol)
+void http_tunnel(struct http_exchange *x, int fd, const char *upgrade_protocol,
+		 void (*done)(void *ctx, uint64_t to_upstream, uint64_t from_upstream), void *ctx)
 {
 	if (!x->upgrade || !text_list_has(x->upgrade, upgrade_protocol)) {
 		close(fd);
 		http_set(x, "upgrade", upgrade_protocol);
 		http_error(x, 426, "this needs an upgrade to %s", upgrade_protocol);
+		if (done)
+			done(ctx, 0, 0);
 		return;
 	}
 	struct proxy *p = proxy_new(x, fd);
 	if (!p) {
 		http_error(x, 502, "cannot use the connection");
+		if (done)
+			done(ctx, 0, 0);
 		return;
 	}
+	p->options.done = done;
+	p->options.ctx = ctx;
 	proxy_begin_tunnel(p, upgrade_protocol);
 	sock_read(&p->sock, true);
 }

@@ -23,5 +23,7 @@ struct http_proxy_options {
 
 /* Takes over the exchange and fd. Failures of the upstream before its head answer 502. */
 void http_proxy(struct http_exchange *x, int fd, const struct http_proxy_options *options);
-/* Bytes both ways without HTTP: for `hotcell forward`, a CONNECT-like upgrade. */
-void http_tunnel(struct http_exchange *x, int fd, const char *upgrade_protocol);
+/* Bytes both ways without HTTP: for `hotcell forward`, a CONNECT-like upgrade. `done` (may be NULL) is
+ * called once when it is over. */
+void http_tunnel(struct http_exchange *x, int fd, const char *upgrade_protocol,
+		 void (*done)(void *ctx, uint64_t to_upstream, uint64_t from_upstream), void *ctx);

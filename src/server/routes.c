@@ -1,10 +1,12 @@
 #include "server/routes.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "server/api/e2b/e2b.h"
 #include "server/api/envd/watchers.h"
+#include "server/api/native/native.h"
 #include "server/ingress/ingress.h"
 #include "server/observe/observe.h"
 #include "server/process/process.h"
@@ -19,11 +21,20 @@ static const struct http_route own[] = {
 const struct http_route *server_routes(size_t *ret_count)
 {
 	static struct http_route all[ROUTES_MAX];
-	size_t count = MIN(e2b_route_count, ROUTES_MAX - ARRAY_SIZE(own));
+	const struct {
+		const struct http_route *routes;
+		size_t count;
+	} parts[] = { { own, ARRAY_SIZE(own) },
+		      { e2b_routes, e2b_route_count },
+		      { native_routes, native_route_count } };
+	size_t n = 0;
 
-	memcpy(all, own, sizeof(own));
-	memcpy(all + ARRAY_SIZE(own), e2b_routes, count * sizeof(own[0]));
-	*ret_count = ARRAY_SIZE(own) + count;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		assert(n + parts[i].count <= ROUTES_MAX);
+		memcpy(all + n, parts[i].routes, parts[i].count * sizeof(own[0]));
+		n += parts[i].count;
+	}
+	*ret_count = n;
 	return all;
 }
 

@@ -1,5 +1,5 @@
 // The published command line, @e2b/cli.
-import { Sandbox, assert, isNew, test } from './harness.mjs'
+import { Sandbox, assert, test } from './harness.mjs'
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -13,8 +13,7 @@ function e2b(args, input) {
   })
 }
 
-if (isNew)
-  test('list, exec, info, pause, resume, logs, kill', async (t) => {
+test('list, exec, info, pause, resume, logs, kill', async (t) => {
     const sandbox = await Sandbox.create({ timeoutMs: 120_000 })
     t.after(() => sandbox.kill().catch(() => {}))
     const id = sandbox.sandboxId
@@ -37,8 +36,7 @@ if (isNew)
     assert.equal(await Sandbox.kill(id), false)
   }, 120_000)
 
-if (isNew)
-  test('create and templates', async () => {
+test('create and templates', async () => {
     const templates = await e2b(['template', 'list'])
     assert.match(templates.stdout, /base/)
     const made = await e2b(['sandbox', 'create', 'base', '--detach'])

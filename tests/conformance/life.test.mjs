@@ -38,7 +38,7 @@ withSandbox('a paused sandbox can be killed', async (sandbox) => {
 })
 
 withSandbox('without memory a pause is a restart: files stay, processes end', async (sandbox) => {
-  const boot = (s) => s.files.read('/proc/sys/kernel/random/boot_id')
+  const boot = async (s) => (await s.commands.run('cat /proc/sys/kernel/random/boot_id')).stdout
   const first = await boot(sandbox)
   await sandbox.files.write('kept', 'file')
   await sandbox.commands.run('sleep 1000', { background: true, timeoutMs: 0 })

@@ -237,7 +237,7 @@ static void tunnel(struct http_exchange *x)
 {
 	int fd = dial(x);
 	if (fd >= 0)
-		http_tunnel(x, fd, "test-tunnel");
+		http_tunnel(x, fd, "test-tunnel", NULL, NULL);
 }
 
 static const struct http_route routes[] = {

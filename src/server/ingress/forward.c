@@ -36,6 +36,7 @@ struct passage {
 	int cut_fd;	  /* the same socket, to be shut down when the sandbox goes */
 	uv_timer_t *retry;
 	bool proxied, tls;
+	bool tunnel; /* bytes, not HTTP */
 	char host[HOST_MAX]; /* "" = as the client sent it */
 };
 
@@ -86,6 +87,13 @@ static void proxy_done(void *ctx, uint64_t to_upstream, uint64_t from_upstream)
 	passage_free(ctx);
 }
 
+static void start_tunnel(struct passage *p)
+{
+	http_on_close(p->x, NULL, NULL);
+	p->proxied = true;
+	http_tunnel(p->x, take_fd(&p->fd), INGRESS_TUNNEL, proxy_done, p);
+}
+
 static void start_proxy(struct passage *p)
 {
 	static const char *const strip[] = { "e2b-sandbox-id", "e2b-sandbox-port",
@@ -130,6 +138,8 @@ static void dialled(void *ctx, const struct runtime_answer *a)
 
 	if (p->proxied)
 		p->request = a->error ? 0 : p->request; /* the connection's own end */
+	else if (!a->error && p->tunnel)
+		start_tunnel(p);
 	else if (!a->error)
 		start_proxy(p);
 	else if (a->error == ECONNREFUSED && ++p->tries < TRIES) {
@@ -207,10 +217,36 @@ static void read_settings(struct passage *p)
 	json_decref(network);
 }
 
+static struct passage *passage_new(struct http_exchange *x, struct sandbox *s, uint16_t port)
+{
+	struct passage *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		http_error(x, 503, "out of memory");
+		return NULL;
+	}
+	p->x = x;
+	p->sandbox = s;
+	p->port = port;
+	p->fd = p->cut_fd = -EBADF;
+	p->attachment.gone = sandbox_gone;
+	sandbox_attach(s, &p->attachment);
+	http_on_close(x, client_left, p);
+	return p;
+}
+
+void ingress_tunnel(struct http_exchange *x, struct sandbox *s, uint16_t port)
+{
+	struct passage *p = passage_new(x, s, port);
+
+	if (!p)
+		return;
+	p->tunnel = true;
+	dial(p);
+}
+
 void ingress_forward(struct http_exchange *x, struct sandbox *s, uint16_t port)
 {
-	struct passage *p;
-
 	if (!token_valid(x, s)) {
 		reply_cors(x);
 		reply_json(x, 403,
@@ -220,18 +256,9 @@ void ingress_forward(struct http_exchange *x, struct sandbox *s, uint16_t port)
 				     "code", 403));
 		return;
 	}
-	p = calloc(1, sizeof(*p));
-	if (!p) {
-		http_error(x, 503, "out of memory");
+	struct passage *p = passage_new(x, s, port);
+	if (!p)
 		return;
-	}
-	p->x = x;
-	p->sandbox = s;
-	p->port = port;
-	p->fd = p->cut_fd = -EBADF;
-	p->attachment.gone = sandbox_gone;
-	sandbox_attach(s, &p->attachment);
-	http_on_close(x, client_left, p);
 	read_settings(p);
 	dial(p);
 }

@@ -18,6 +18,11 @@ bool ingress_intercept(struct http_exchange *x);
 /* Sends the exchange to a port of a running sandbox, after the checks of its network settings. */
 void ingress_forward(struct http_exchange *x, struct sandbox *s, uint16_t port);
 
+/* Bytes to and from a port, for an exchange that asks to be upgraded to this protocol. The caller has
+ * checked who asks. */
+#define INGRESS_TUNNEL "hotcell-tcp"
+void ingress_tunnel(struct http_exchange *x, struct sandbox *s, uint16_t port);
+
 /* Services that the daemon answers itself instead of the guest: port 49983 and further ones. */
 struct ingress_service {
 	uint16_t port;

@@ -6,6 +6,7 @@
 
 #include "http/exchange.h"
 #include "server/api/args.h"
+#include "server/api/e2b/auth.h"
 #include "server/api/pending.h"
 #include "server/api/reply.h"
 #include "server/sandbox/sandbox.h"
@@ -18,8 +19,6 @@
 #define BODY_MAX     (1u << 20)
 #define PAGE_MAX     100
 
-/* Checks X-API-Key; false: answered with 401. ret may be NULL. Every handler's first line. */
-bool authorized(struct http_exchange *x, struct key *ret);
 /* The living sandbox of "{id}"; NULL: answered with 404. */
 struct sandbox *sandbox_of(struct http_exchange *x);
 void no_such_sandbox(struct http_exchange *x, const char *id);

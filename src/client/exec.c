@@ -1,0 +1,395 @@
+/*
+ * `hotcell exec`: a command in a running sandbox, with this terminal or these pipes. The stream of its
+ * events is read here; a thread sends what comes from standard input over a connection of its own.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/util.h"
+#include "client/client.h"
+#include "codec/base64.h"
+
+#define ENVELOPE_HEAD 5
+#define MESSAGE_MAX   (16u << 20)
+#define INPUT_PIECE   32768
+
+struct session {
+	struct client_options *o;
+	char id[24], token[64], user[96];
+	struct connection *stream, *input;
+	uint32_t pid;
+	bool tty;
+	struct termios before;
+	pthread_t thread;
+};
+
+/* ---- requests ---- */
+
+static void set_headers(const struct session *s, struct header h[8], const char *type)
+{
+	unsigned int n = 0;
+
+	h[n++] = (struct header){ "Content-Type", type };
+	h[n++] = (struct header){ "E2b-Sandbox-Id", s->id };
+	h[n++] = (struct header){ "E2b-Sandbox-Port", "49983" };
+	h[n++] = (struct header){ "Connect-Protocol-Version", "1" };
+	if (s->token[0])
+		h[n++] = (struct header){ "X-Access-Token", s->token };
+	if (s->user[0])
+		h[n++] = (struct header){ "Authorization", s->user };
+	h[n] = (struct header){ NULL, NULL };
+}
+
+/* A unary call; what it answers does not matter here. */
+static void tell(struct session *s, const char *method, json_t *message)
+{
+	char path[64], scratch[4096];
+	struct header headers[8];
+	struct error err;
+	char *body = json_dumps(message, JSON_COMPACT);
+
+	json_decref(message);
+	set_headers(s, headers, "application/json");
+	snprintf(path, sizeof(path), "/process.Process/%s", method);
+	if (body && connection_request(s->input, &s->o->endpoint, "POST", path, headers, body,
+				       strlen(body), &err) == 0) {
+		while (connection_read(s->input, scratch, sizeof(scratch)) > 0)
+			;
+	}
+	free(body);
+}
+
+static json_t *selector(const struct session *s)
+{
+	return json_pack("{s:I}", "pid", (json_int_t)s->pid);
+}
+
+static void tell_size(struct session *s)
+{
+	struct winsize w;
+
+	if (ioctl(STDIN_FILENO, TIOCGWINSZ, &w) == 0)
+		tell(s, "Update",
+		     json_pack("{s:o, s:{s:{s:i, s:i}}}", "process", selector(s), "pty", "size",
+			       "cols", w.ws_col, "rows", w.ws_row));
+}
+
+/* ---- input ---- */
+
+static bool forward_input(struct session *s)
+{
+	char bytes[INPUT_PIECE], encoded[INPUT_PIECE / 3 * 4 + 8];
+	ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
+
+	if (n <= 0) {
+		if (!s->tty)
+			tell(s, "CloseStdin", json_pack("{s:o}", "process", selector(s)));
+		return false;
+	}
+	base64_encode(bytes, (size_t)n, encoded);
+	tell(s, "SendInput",
+	     json_pack("{s:o, s:{s:s}}", "process", selector(s), "input", s->tty ? "pty" : "stdin",
+		       encoded));
+	return true;
+}
+
+static void forward_signal(struct session *s, int fd)
+{
+	struct signalfd_siginfo info;
+
+	if (read(fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	if (info.ssi_signo == SIGWINCH) {
+		tell_size(s);
+		return;
+	}
+	tell(s, "SendSignal",
+	     json_pack("{s:o, s:s}", "process", selector(s), "signal", "SIGNAL_SIGTERM"));
+}
+
+static void *input_main(void *arg)
+{
+	struct session *s = arg;
+	sigset_t set;
+	bool open = true;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGWINCH);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	struct pollfd fds[] = { { .fd = signalfd(-1, &set, SFD_CLOEXEC), .events = POLLIN },
+				{ .fd = STDIN_FILENO, .events = POLLIN } };
+	while (poll(fds, open ? 2 : 1, -1) >= 0 || errno == EINTR) {
+		if (fds[0].revents & POLLIN)
+			forward_signal(s, fds[0].fd);
+		if (open && fds[1].revents)
+			open = forward_input(s);
+		if (!open)
+			fds[1].revents = 0;
+	}
+	return NULL;
+}
+
+/* ---- the terminal ---- */
+
+static struct termios saved;
+static bool raw;
+
+static void restore_terminal(void)
+{
+	if (raw)
+		tcsetattr(STDIN_FILENO, TCSADRAIN, &saved);
+	raw = false;
+}
+
+static void make_raw(void)
+{
+	struct termios t;
+
+	if (tcgetattr(STDIN_FILENO, &saved) < 0)
+		return;
+	t = saved;
+	cfmakeraw(&t);
+	raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &t) == 0;
+	atexit(restore_terminal);
+}
+
+/* ---- the command ---- */
+
+static json_t *start_message(const struct session *s)
+{
+	struct client_options *o = s->o;
+	json_t *args = json_array(), *envs = json_object();
+	struct winsize w = { .ws_col = 80, .ws_row = 24 };
+	const char *term = getenv("TERM");
+
+	for (int i = 2; i < o->count; i++)
+		json_array_append_new(args, json_string(o->arguments[i]));
+	if (s->tty)
+		json_object_set_new(envs, "TERM", json_string(term ? term : "xterm-256color"));
+	for (unsigned int i = 0; i < o->env.count; i++) {
+		const char *item = o->env.items[i].text, *equals = strchr(item, '=');
+		if (equals)
+			json_object_set_new(envs, strndupa(item, (size_t)(equals - item)),
+					    json_string(equals + 1));
+	}
+	json_t *m = json_pack("{s:{s:s, s:o, s:o}, s:b}", "process", "cmd", o->arguments[1], "args",
+			      args, "envs", envs, "stdin", 1);
+	if (o->cwd)
+		json_object_set_new(json_object_get(m, "process"), "cwd", json_string(o->cwd));
+	(void)ioctl(STDIN_FILENO, TIOCGWINSZ, &w);
+	if (s->tty)
+		json_object_set_new(m, "pty",
+				    json_pack("{s:{s:i, s:i}}", "size", "cols", w.ws_col, "rows",
+					      w.ws_row));
+	return m;
+}
+
+static int send_start(struct session *s, struct error *err)
+{
+	json_t *m = start_message(s);
+	char *text = m ? json_dumps(m, JSON_COMPACT) : NULL;
+	size_t size = text ? strlen(text) : 0;
+	uint8_t *body = malloc(size + ENVELOPE_HEAD);
+	struct header headers[8];
+	int r;
+
+	json_decref(m);
+	if (!text || !body) {
+		free(text);
+		free(body);
+		return error_set(err, ENOMEM, "the command");
+	}
+	memcpy(body,
+	       (uint8_t[]){ 0, (uint8_t)(size >> 24), (uint8_t)(size >> 16), (uint8_t)(size >> 8),
+			    (uint8_t)size },
+	       ENVELOPE_HEAD);
+	memcpy(body + ENVELOPE_HEAD, text, size);
+	set_headers(s, headers, "application/connect+json");
+	r = connection_request(s->stream, &s->o->endpoint, "POST", "/process.Process/Start", headers,
+			       body, size + ENVELOPE_HEAD, err);
+	if (r == 0 && s->stream->status != 200)
+		r = answer_error(s->stream, err);
+	free(text);
+	free(body);
+	return r;
+}
+
+/* One message; *ret_last: it is the end of the stream. */
+static int read_message(struct session *s, json_t **ret, bool *ret_last, struct error *err)
+{
+	uint8_t head[ENVELOPE_HEAD];
+	int r = connection_read_all(s->stream, head, sizeof(head));
+	uint32_t size = (uint32_t)head[1] << 24 | (uint32_t)head[2] << 16 | (uint32_t)head[3] << 8 |
+			head[4];
+	char *text = r == 0 && size <= MESSAGE_MAX ? malloc(size + 1) : NULL;
+
+	if (text)
+		r = connection_read_all(s->stream, text, size);
+	*ret_last = head[0] & 2;
+	*ret = r == 0 && text ? json_loadb(text, size, 0, NULL) : NULL;
+	free(text);
+	if (*ret)
+		return 0;
+	return error_set(err, 0, "the connection to the sandbox was cut: it has ended, or the "
+				 "server has (hotcell ps -a)");
+}
+
+static void print_data(const json_t *data)
+{
+	const char *out = json_string_value(json_object_get(data, "stdout"));
+	const char *errors = json_string_value(json_object_get(data, "stderr"));
+	const char *tty = json_string_value(json_object_get(data, "pty"));
+	const char *encoded = out ? out : errors ? errors : tty;
+	size_t size = encoded ? strlen(encoded) : 0;
+	uint8_t *bytes = malloc(size / 4 * 3 + 4);
+	ssize_t n = bytes && encoded ? base64_decode(encoded, size, bytes) : -1;
+
+	if (n > 0)
+		(void)io_write_all(errors ? STDERR_FILENO : STDOUT_FILENO, bytes, (size_t)n);
+	free(bytes);
+}
+
+/* The exit status as a shell would say it. */
+static int status_of(const json_t *end)
+{
+	static const struct {
+		const char *status;
+		int number;
+	} signals[] = { { "signal: killed", SIGKILL },	  { "signal: terminated", SIGTERM },
+			{ "signal: interrupt", SIGINT },  { "signal: hangup", SIGHUP },
+			{ "signal: segmentation fault", SIGSEGV }, { "signal: aborted", SIGABRT } };
+	const char *status = json_string_value(json_object_get(end, "status"));
+
+	if (json_is_true(json_object_get(end, "exited")))
+		return (int)json_integer_value(json_object_get(end, "exitCode"));
+	for (size_t i = 0; status && i < ARRAY_SIZE(signals); i++) {
+		if (strncmp(status, signals[i].status, strlen(signals[i].status)) == 0)
+			return 128 + signals[i].number;
+	}
+	return 255;
+}
+
+static int on_event(struct session *s, const json_t *event, int *status)
+{
+	json_t *start = json_object_get(event, "start"), *data = json_object_get(event, "data"),
+	       *end = json_object_get(event, "end");
+
+	if (start) {
+		s->pid = (uint32_t)json_integer_value(json_object_get(start, "pid"));
+		if (s->tty)
+			make_raw();
+		return pthread_create(&s->thread, NULL, input_main, s) == 0 ? 0 : -EAGAIN;
+	}
+	if (data)
+		print_data(data);
+	if (end)
+		*status = status_of(end);
+	return 0;
+}
+
+static int follow(struct session *s, int *status, struct error *err)
+{
+	bool last = false;
+	int r = 0;
+
+	while (r == 0 && !last) {
+		json_t *m;
+		r = read_message(s, &m, &last, err);
+		if (r < 0)
+			return r;
+		json_t *failure = json_object_get(m, "error");
+		if (failure)
+			r = error_set(err, 0, "%.400s",
+				      json_string_value(json_object_get(failure, "message")));
+		else if (on_event(s, json_object_get(m, "event"), status) < 0)
+			r = error_set(err, ENOMEM, "threads");
+		json_decref(m);
+	}
+	return r;
+}
+
+static int run_exec(struct client_options *o)
+{
+	static struct session s;
+	struct error err;
+	int status = 1;
+	sigset_t set;
+
+	if (o->count > 1 && strcmp(o->arguments[1], "--") == 0) {
+		o->arguments[1] = o->arguments[0];
+		o->arguments++;
+		o->count--;
+	}
+	s = (struct session){ .o = o, .stream = connection_new(), .input = connection_new() };
+	s.tty = o->tty || (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO));
+	sigemptyset(&set);
+	sigaddset(&set, SIGWINCH);
+	sigaddset(&set, SIGTERM);
+	if (s.tty || !isatty(STDIN_FILENO))
+		sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	if (o->user) {
+		char name[64], encoded[96];
+		int n = snprintf(name, sizeof(name), "%s:", o->user);
+		base64_encode(name, (size_t)MIN(n, 63), encoded);
+		snprintf(s.user, sizeof(s.user), "Basic %.80s", encoded);
+	}
+	int r = !s.stream || !s.input ? error_set(&err, ENOMEM, "connections")
+				      : client_find(o, o->arguments[0], s.id, &err);
+	if (r == 0)
+		r = client_token(o, s.id, s.token, &err);
+	if (r == 0)
+		r = send_start(&s, &err);
+	if (r == 0)
+		r = follow(&s, &status, &err);
+	restore_terminal();
+	return r < 0 ? client_fail(&err) : status;
+}
+
+static const struct option_spec exec_options[] = {
+	CLIENT_COMMON,
+	{ .name = "tty",
+	  .letter = 't',
+	  .kind = OPTION_FLAG,
+	  .offset = offsetof(struct client_options, tty),
+	  .value = 1,
+	  .shown = "when this is one",
+	  .help = "give the command a terminal" },
+	{ .name = "user",
+	  .letter = 'u',
+	  .kind = OPTION_TEXT,
+	  .offset = offsetof(struct client_options, user),
+	  .metavar = "NAME",
+	  .shown = "user",
+	  .help = "who runs it" },
+	{ .name = "workdir",
+	  .letter = 'w',
+	  .kind = OPTION_TEXT,
+	  .offset = offsetof(struct client_options, cwd),
+	  .metavar = "DIR",
+	  .shown = "the user's home",
+	  .help = "where it runs" },
+	{ .name = "env",
+	  .letter = 'e',
+	  .kind = OPTION_LIST,
+	  .offset = offsetof(struct client_options, env),
+	  .metavar = "K=V",
+	  .help = "a variable of its environment; may be repeated" },
+};
+
+const struct client_verb verb_exec = {
+	"exec", "[OPTIONS] SANDBOX [--] COMMAND [ARGUMENT...]",
+	"Runs a command in a running sandbox. The exit status is the command's.", exec_options,
+	ARRAY_SIZE(exec_options), 2, -1, run_exec, false,
+};
