@@ -52,7 +52,8 @@ void wire_put_error(struct wire_out *o, int error, uint32_t about, const char *m
 	wire_put_str(o, message);
 }
 
-bool wire_get_error(struct wire_in *in, int *ret_error, uint32_t *ret_about, const char **ret_message)
+bool wire_get_error(struct wire_in *in, int *ret_error, uint32_t *ret_about,
+		    const char **ret_message)
 {
 	*ret_error = (int)wire_get_u32(in);
 	*ret_about = wire_get_u32(in);

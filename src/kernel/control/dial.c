@@ -180,7 +180,8 @@ static enum op_result connecting(struct dial_op *d)
 
 	if (events & (EPOLLERR | EPOLLHUP)) {
 		ssize_t error = dial_read(d->dial, buffer, 1);
-		control_error(d->op.request, error < 0 && error != -EAGAIN ? (int)-error : ECONNREFUSED,
+		control_error(d->op.request,
+			      error < 0 && error != -EAGAIN ? (int)-error : ECONNREFUSED,
 			      WIRE_ABOUT_REQUEST, "dial");
 		return OP_END;
 	}

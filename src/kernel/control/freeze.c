@@ -35,13 +35,13 @@
 #include "kernel/task/task.h"
 #include "wire/channel.h"
 
-#define PATIENCE_NS (10 * NSEC_PER_SEC)
+#define PATIENCE_NS	   (10 * NSEC_PER_SEC)
 #define PROCESSES_PER_TURN 64u
 
 enum freeze_phase { RUNNING, FREEZING, FROZEN, THAWING };
 
 struct freeze {
-	uint8_t phase; /* enum freeze_phase */
+	uint8_t phase;	  /* enum freeze_phase */
 	uint32_t request; /* FREEZE that waits for its answer */
 	uint64_t deadline;
 };

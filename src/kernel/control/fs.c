@@ -59,9 +59,9 @@ int fs_make(struct path dir, const char *name, uint32_t mode, uint32_t uid, uint
 	if (r == 0)
 		r = namei_may_create(NULL, dir);
 	if (r == 0)
-		r = inode_ops(inode)->mknod ?
-			    inode_ops(inode)->mknod(inode, child, mode, uid, gid, 0) :
-			    -EPERM;
+		r = inode_ops(inode)->mknod
+			    ? inode_ops(inode)->mknod(inode, child, mode, uid, gid, 0)
+			    : -EPERM;
 	if (r == 0) {
 		notify_child(inode, child->name, IN_CREATE | (S_ISDIR(mode) ? IN_ISDIR : 0), 0);
 		*ret = path_get((struct path){ dir.mnt, child });

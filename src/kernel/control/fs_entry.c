@@ -12,11 +12,11 @@
 #include "kernel/core/user.h"
 #include "kernel/fs/vfs.h"
 
-#define METADATA_PREFIX "user.e2b."
+#define METADATA_PREFIX	       "user.e2b."
 #define METADATA_PREFIX_LENGTH (sizeof(METADATA_PREFIX) - 1)
 /* Names and values of one file together; more is left out. */
 #define METADATA_BYTES 8192u
-#define OWNERS_MAX 16u
+#define OWNERS_MAX     16u
 
 static struct {
 	bool group;
@@ -75,8 +75,8 @@ static void add_metadata(struct inode *inode, const char *name, char *texts, siz
 	if (e->metadata_count == WIRE_METADATA_MAX || length + 1 > METADATA_BYTES - *used)
 		return;
 	char *key = texts + *used, *value = key + length;
-	ssize_t n = inode_ops(inode)->getxattr(inode, name, value,
-					       METADATA_BYTES - *used - length - 1);
+	ssize_t n =
+		inode_ops(inode)->getxattr(inode, name, value, METADATA_BYTES - *used - length - 1);
 	if (n < 0 || memchr(value, '\0', (size_t)n))
 		return;
 	memcpy(key, name + METADATA_PREFIX_LENGTH, length);
@@ -107,9 +107,9 @@ static void read_metadata(struct inode *inode, struct wire_entry *e)
 
 static uint32_t type_of(uint32_t mode)
 {
-	return S_ISREG(mode) ? WIRE_ENTRY_FILE :
-	       S_ISDIR(mode) ? WIRE_ENTRY_DIRECTORY :
-			       WIRE_ENTRY_OTHER;
+	return S_ISREG(mode)   ? WIRE_ENTRY_FILE
+	       : S_ISDIR(mode) ? WIRE_ENTRY_DIRECTORY
+			       : WIRE_ENTRY_OTHER;
 }
 
 int fs_entry(struct path p, const char *path, struct wire_entry *ret)

@@ -16,14 +16,14 @@
 #include "kernel/fs/vfs.h"
 
 #define ENTRIES_PER_STEP 32u
-#define MESSAGE_BYTES (256u << 10) /* many more than the entries of one step usually take */
+#define MESSAGE_BYTES	 (256u << 10) /* many more than the entries of one step usually take */
 
 struct list_op {
 	struct op op;
 	struct tree_walk walk;
 	uint32_t depth; /* levels to show */
 	int error;
-	uint32_t length; /* of `path` */
+	uint32_t length;				/* of `path` */
 	char path[PATH_MAX_BYTES + NAME_MAX_BYTES + 2]; /* of the innermost directory */
 };
 

@@ -16,7 +16,7 @@
 #include "kernel/fs/namei.h"
 
 #define NAMES_PER_STEP 16u
-#define REFILLS_MAX 64u /* in the whole tree */
+#define REFILLS_MAX    64u /* in the whole tree */
 
 struct remove_op {
 	struct op op;

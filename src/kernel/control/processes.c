@@ -17,11 +17,11 @@
 #include "wire/channel.h"
 #include "wire/wire.h"
 
-#define PER_STEP 16u
-#define COMMAND_MAX 256u
+#define PER_STEP      16u
+#define COMMAND_MAX   256u
 #define PROCESS_BYTES (COMMAND_MAX + 128u) /* of one process in the message, at most */
 #define PROCESSES_MAX ((WIRE_BODY_MAX - 4) / PROCESS_BYTES)
-#define TICK_NS (NSEC_PER_SEC / 100)
+#define TICK_NS	      (NSEC_PER_SEC / 100)
 
 struct processes_op {
 	struct op op;
@@ -98,8 +98,9 @@ static bool read_stat(struct process *p, char state[2], struct wire_process *ret
 		return false;
 	text[n] = '\0';
 	const char *at = strrchr(text, ')');
-	if (!at || sscanf(at, ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d "
-			      "%lu %*d %*u %*u %ld",
+	if (!at || sscanf(at,
+			  ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d "
+			  "%lu %*d %*u %*u %ld",
 			  &state[0], &host_parent, &user, &system, &threads, &resident) != 6)
 		return false;
 	if (state[0] == 't')

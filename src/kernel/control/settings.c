@@ -73,7 +73,8 @@ bool limits_message(const struct message *m, struct wire_in *in)
 
 static bool is_hostname(const char *name)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
 	size_t length = strlen(name);
 
 	return length > 0 && length < UTS_LENGTH && name[0] != '-' && name[0] != '.' &&

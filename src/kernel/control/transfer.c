@@ -23,8 +23,8 @@
 #include "kernel/fs/vfs.h"
 #include "kernel/host/channel_host.h"
 
-#define PIECE_MAX (256u << 10)
-#define PIECE_MIN (32u << 10)
+#define PIECE_MAX    (256u << 10)
+#define PIECE_MIN    (32u << 10)
 #define METADATA_MAX 16384u /* bytes of all keys and values */
 
 struct transfer {

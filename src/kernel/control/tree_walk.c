@@ -52,8 +52,8 @@ static bool reserve(struct walk_frame *f, uint32_t size)
 {
 	if (f->count == f->capacity) {
 		uint32_t more = f->capacity ? f->capacity * 2 : 32;
-		uint32_t *heap = krealloc(f->heap, f->capacity * sizeof(*heap),
-					  more * sizeof(*heap));
+		uint32_t *heap =
+			krealloc(f->heap, f->capacity * sizeof(*heap), more * sizeof(*heap));
 		if (!heap)
 			return false;
 		f->heap = heap;
@@ -93,8 +93,8 @@ static int grow(struct tree_walk *w)
 
 	if (w->depth < w->capacity)
 		return 0;
-	struct walk_frame *frames = krealloc(w->frames, w->capacity * sizeof(*frames),
-					     more * sizeof(*frames));
+	struct walk_frame *frames =
+		krealloc(w->frames, w->capacity * sizeof(*frames), more * sizeof(*frames));
 	if (!frames)
 		return -ENOMEM;
 	w->frames = frames;

@@ -29,7 +29,7 @@
 #include "kernel/fs/inotify/inotify.h"
 #include "kernel/fs/vfs.h"
 
-#define SLICE 64u
+#define SLICE	    64u
 #define WATCHES_MAX 65536u
 #define WATCH_MASK                                                                                 \
 	(IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_ATTRIB |             \
@@ -43,8 +43,8 @@ struct watch_op {
 	uint32_t flags, watches;
 	int root; /* the wd of what was asked for */
 	bool armed;
-	bool quiet; /* what the walk meets is not news */
-	int error;  /* why the tree could not be watched */
+	bool quiet;		   /* what the walk meets is not news */
+	int error;		   /* why the tree could not be watched */
 	char path[PATH_MAX_BYTES]; /* as it was asked for */
 };
 
@@ -122,8 +122,7 @@ static bool relative(struct watch_op *w, struct path dir, const char *name, char
 	return true;
 }
 
-static void describe(struct watch_op *w, struct path dir, const char *name,
-		     struct wire_fs_event *e)
+static void describe(struct watch_op *w, struct path dir, const char *name, struct wire_fs_event *e)
 {
 	static char path[2 * PATH_MAX_BYTES];
 	struct path p;

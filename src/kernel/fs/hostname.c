@@ -10,8 +10,7 @@
 #include "kernel/fs/rw.h"
 #include "kernel/fs/setup_internal.h"
 
-__attribute__((format(printf, 2, 3)))
-static int replace(const char *path, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int replace(const char *path, const char *format, ...)
 {
 	char text[512];
 	struct file *f;

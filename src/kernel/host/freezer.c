@@ -9,10 +9,10 @@
 #include "kernel/host/proc.h"
 #include "kernel/host/process.h"
 
-#define FROZEN_MAX 40000u
+#define FROZEN_MAX    40000u
 #define PROCESSES_MAX 40000
-#define THREADS_MAX 8192 /* of one process */
-#define TID_BITS 22	 /* the host's largest: PID_MAX_LIMIT */
+#define THREADS_MAX   8192 /* of one process */
+#define TID_BITS      22   /* the host's largest: PID_MAX_LIMIT */
 
 struct frozen {
 	int pid, tid;
@@ -40,7 +40,7 @@ static bool is_known(int tid)
 
 static void forget(uint32_t i)
 {
-	*known_byte(frozen[i].tid) &= (uint8_t)~(1u << (frozen[i].tid % 8));
+	*known_byte(frozen[i].tid) &= (uint8_t) ~(1u << (frozen[i].tid % 8));
 	frozen[i] = frozen[--frozen_count];
 }
 
