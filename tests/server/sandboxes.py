@@ -255,12 +255,28 @@ def test_disk_that_fills():
         os.rmdir(disk)
 
 
+def clients(d):
+    """Connections of which the server still holds its end (established, or the client has closed)."""
+    with open("/proc/net/tcp") as file:
+        rows = [line.split() for line in file.readlines()[1:]]
+    return [row for row in rows if int(row[1].split(":")[1], 16) == d.port and row[3] in ("01", "08")]
+
+
 def counts(d, launcher):
+    scene.until(lambda: not clients(d), "connections stay open")
     return {"descriptors of the server": daemon.descriptors(d.child.pid),
             "descriptors of the launcher": daemon.descriptors(launcher),
             "kernel processes": len(d.kernels()),
             "control groups": len(scene.groups_of(launcher)),
             "stores": len(os.listdir(os.path.join(d.data, "sandboxes")))}
+
+
+def settled(d, launcher):
+    """The counts when only the pool lives; None while something is still leaving."""
+    now = counts(d, launcher)
+    groups = now["control groups"]
+    rest = now["kernel processes"] == now["stores"] == d.pool and groups % d.pool == 0
+    return now if rest and counts(d, launcher) == now else None
 
 
 def resident(pid):
@@ -275,8 +291,8 @@ def test_soak():
             d.request("DELETE", f"/sandboxes/{d.create()}")
         d.wait_pool()
         launcher = d.launcher()
-        scene.until(lambda: counts(d, launcher)["kernel processes"] == 3, "the pool")
-        before, memory = counts(d, launcher), resident(d.child.pid)
+        before = scene.until(lambda: settled(d, launcher), "it does not come to rest")
+        memory = resident(d.child.pid)
         for i in range(CYCLES // 4):
             ids = [d.create(metadata={"i": str(i)}) for unused in range(4)]
             for id in ids:
