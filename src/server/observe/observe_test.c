@@ -15,13 +15,15 @@
 
 static struct server server;
 static struct sandbox sandbox;
-static char top[64];
+/* Below the working directory, which the runner removes. */
+static char top[256];
 
 static void open_it(const char *log_bytes)
 {
-	char data[128], bytes[64], path[128];
+	char data[512], bytes[64], path[512];
 	struct error err;
-	snprintf(top, sizeof(top), "/tmp/hotcell-logs-XXXXXX");
+	CHECK(getcwd(top, sizeof(top) - 32));
+	strcat(top, "/logs-XXXXXX");
 	CHECK(mkdtemp(top));
 	snprintf(data, sizeof(data), "--data-dir=%s", top);
 	snprintf(bytes, sizeof(bytes), "--log-bytes=%s", log_bytes);
@@ -108,7 +110,7 @@ TEST(names_that_are_no_sandbox)
 static off_t size_of(const char *name)
 {
 	struct stat st;
-	char path[128];
+	char path[512];
 	snprintf(path, sizeof(path), "%s/logs/%s", top, name);
 	return stat(path, &st) == 0 ? st.st_size : 0;
 }
@@ -148,7 +150,7 @@ TEST(a_flood_is_cut_and_said)
 
 TEST(a_torn_frame_costs_no_other)
 {
-	char path[128];
+	char path[512];
 	open_it("1M");
 	add(LOG_INFO, "before");
 	logs_flush(&sandbox);

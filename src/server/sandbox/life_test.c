@@ -20,7 +20,8 @@
 #include "server/store/store.h"
 
 static struct server server;
-static char top[64];
+/* Below the working directory, which the runner removes. */
+static char top[256];
 
 /* ---- a server ---- */
 
@@ -45,14 +46,15 @@ static void must(int r, const struct error *err)
 
 static void make_top(void)
 {
-	snprintf(top, sizeof(top), "/tmp/hotcell-life-XXXXXX");
+	CHECK(getcwd(top, sizeof(top) - 32));
+	strcat(top, "/life-XXXXXX");
 	CHECK(mkdtemp(top));
 }
 
 /* `option`: one more "--name=value". */
 static void start_with(const char *pool, const char *option)
 {
-	char program[512], database[128], stores[128], data[128], pool_size[32];
+	char program[512], database[512], stores[512], data[512], pool_size[32];
 	struct error err;
 	int fd;
 	pid_t pid;
@@ -89,7 +91,7 @@ static void on_stopped(void *ctx)
 
 static unsigned int count_entries(const char *name)
 {
-	char path[128];
+	char path[512];
 	unsigned int n = 0;
 	struct dirent *e;
 	snprintf(path, sizeof(path), "%s/%s", top, name);
@@ -547,7 +549,7 @@ TEST(a_restart_ends_what_lived)
 	make_top();
 	pid_t pid = fork();
 	if (pid == 0) {
-		char path[128];
+		char path[512];
 		start_with("0", NULL);
 		struct sandbox *s = create_one(&plain);
 		snprintf(path, sizeof(path), "%s/id", top);
@@ -557,7 +559,7 @@ TEST(a_restart_ends_what_lived)
 		kill(getpid(), SIGKILL);
 	}
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
-	char path[128];
+	char path[512];
 	snprintf(path, sizeof(path), "%s/id", top);
 	FILE *f = fopen(path, "r");
 	CHECK(f && fgets(id, sizeof(id), f));
