@@ -155,6 +155,17 @@ def server(where):
         yield host_side(where, "server", path)
 
 
+def conformance(where):
+    """The published SDKs against `hotcell serve`: each file once per version of the SDK."""
+    for path in sorted(glob.glob(f"{where.root}/tests/conformance/*.test.mjs")):
+        name = os.path.basename(path)
+        for sdk in ("e2b-2.51", "e2b-2.45"):
+            if name == "cli.test.mjs" and sdk != "e2b-2.51":
+                continue
+            yield program(f"conformance/{sdk}/{name.removesuffix('.test.mjs')}",
+                          [f"{where.root}/tests/conformance/run", "--build", where.build, f"{sdk}/{name}"], 420, long=True)
+
+
 def attack(where, path, *options):
     id = f"escape/{os.path.basename(path)}" + ("@root" if options else "")
     with Victim() as victim:
@@ -193,5 +204,5 @@ def lint(where):
 
 
 SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, faults, server, web,
-          regression]
-NEED_SANDBOX = [guest, escape, faults, server, regression]
+          conformance, regression]
+NEED_SANDBOX = [guest, escape, faults, server, conformance, regression]
