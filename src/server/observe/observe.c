@@ -113,6 +113,9 @@ int observe_start(struct server *server, struct error *err)
 	server->observer = o;
 	sandboxes_on_free(server, observe_forget);
 	prune(o);
+	/* What the last run left in the log. SQLite keeps the descriptor of a second connection for the
+	 * next one (closing it would drop the first one's locks): from now on their number is constant. */
+	(void)store_checkpoint(o->database);
 	return 0;
 }
 
