@@ -202,8 +202,11 @@ struct tls *tls_new_client(const char *name)
 	SSL_set_connect_state(t->ssl);
 	static const unsigned char http1[] = "\x08http/1.1";
 	bool ok = SSL_set_alpn_protos(t->ssl, http1, sizeof(http1) - 1) == 0;
-	if (ok && name && *name && name[0] != '[')
-		ok = SSL_set_tlsext_host_name(t->ssl, name) == 1;
+	char sni[256] = ""; /* OpenSSL's macro takes no const */
+	if (name && name[0] != '[' && strlen(name) < sizeof(sni))
+		memcpy(sni, name, strlen(name) + 1);
+	if (ok && sni[0])
+		ok = SSL_set_tlsext_host_name(t->ssl, sni) == 1;
 	if (!ok) {
 		tls_free(t);
 		return NULL;

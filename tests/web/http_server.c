@@ -167,7 +167,7 @@ static void stream(struct http_exchange *x)
 {
 	struct download *d = http_alloc(x, sizeof(*d));
 	d->left = number(x, "size", 100);
-	d->piece = number(x, "piece", 65536);
+	d->piece = MAX(number(x, "piece", 65536), 1);
 	d->open = number(x, "open", 0);
 	http_on_close(x, on_close, NULL);
 	http_start(x, 200, "text/plain", number(x, "length", UINT64_MAX));
