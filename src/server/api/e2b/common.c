@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/api/e2b/e2b_internal.h"
+#include "server/store/records.h"
 
 static const char *key_text(struct http_exchange *x)
 {
@@ -33,8 +34,19 @@ bool authorized(struct http_exchange *x, struct key *ret)
 	return false;
 }
 
+/* One that has ended is not found either, but why it ended is worth a word. */
 void no_such_sandbox(struct http_exchange *x, const char *id)
 {
+	struct server *server = http_context(x);
+	struct sandbox_record r;
+	struct error err;
+
+	if (record_get(server->store, id, &r, &err) == 0) {
+		http_error(x, 404, "sandbox \"%.40s\" has ended: %.300s", id,
+			   r.reason ? r.reason : "for a reason that is not recorded");
+		record_fini(&r);
+		return;
+	}
 	http_error(x, 404, "sandbox \"%.40s\" doesn't exist or you don't have access to it", id);
 }
 
