@@ -24,9 +24,20 @@ static bool is_stripped(const struct proxy *p, const char *name)
 	return false;
 }
 
+/* "x-my-name" as "X-My-Name": names have no case, but small servers compare them with one. */
+static void put_name(struct text *t, const char *name)
+{
+	bool first = true;
+	for (const char *s = name; *s; s++) {
+		char c = first && *s >= 'a' && *s <= 'z' ? (char)(*s - 'a' + 'A') : *s;
+		text_put(t, &c, 1);
+		first = *s == '-';
+	}
+}
+
 static void put_field(struct text *t, const char *name, const char *value)
 {
-	text_put(t, name, strlen(name));
+	put_name(t, name);
 	text_put(t, ": ", 2);
 	text_put(t, value, strlen(value));
 	text_put(t, "\r\n", 2);
@@ -50,15 +61,15 @@ static void put_framing(struct proxy *p, struct text *t)
 	const struct http_exchange *x = p->x;
 	if (p->upgrade) {
 		put_websocket_key(p, t);
-		text_printf(t, "connection: upgrade\r\nupgrade: %s\r\n", x->upgrade);
+		text_printf(t, "Connection: Upgrade\r\nUpgrade: %s\r\n", x->upgrade);
 		return;
 	}
 	p->request_chunked = x->length == HTTP1_NO_LENGTH;
 	if (p->request_chunked)
-		text_printf(t, "transfer-encoding: chunked\r\n");
+		text_printf(t, "Transfer-Encoding: chunked\r\n");
 	else if (x->length || http_header(x, "content-length"))
-		text_printf(t, "content-length: %llu\r\n", (unsigned long long)x->length);
-	text_printf(t, "connection: close\r\n");
+		text_printf(t, "Content-Length: %llu\r\n", (unsigned long long)x->length);
+	text_printf(t, "Connection: close\r\n");
 }
 
 static void put_head(struct proxy *p, struct text *t)

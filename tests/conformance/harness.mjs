@@ -40,7 +40,7 @@ export const rejectsAs = (promise, name, pattern = /.?/) =>
     return true
   })
 
-const base = process.env.E2B_API_URL
+const base = process.env.E2B_API_URL ?? `https://api.${process.env.E2B_DOMAIN}`
 
 /** A plain request to the control plane. */
 export async function api(method, path, body, headers = {}) {

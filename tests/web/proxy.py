@@ -58,13 +58,13 @@ def test_the_request_is_written_anew():
             "Y-Hop: 1", "Keep-Alive: 5", "TE: trailers", "Proxy-Authorization: p", "Cookie: c")
         with upstream.accept() as up:
             check_equal(up.until(b"\r\n\r\n"),
-                        b"GET /proxy/%d/x?a=%%20b HTTP/1.1\r\nhost: a\r\nx-one: 1\r\ncookie: c\r\n"
-                        b"connection: close\r\n\r\n" % upstream.port)
+                        b"GET /proxy/%d/x?a=%%20b HTTP/1.1\r\nHost: a\r\nX-One: 1\r\nCookie: c\r\n"
+                        b"Connection: close\r\n\r\n" % upstream.port)
     with Server() as server, Upstream() as upstream, server.connect() as client:
         ask(client, upstream, "/x?host=inside:80", "POST", b"hello")
         with upstream.accept() as up:
             head = up.until(b"\r\n\r\n")
-            check(b"\r\nhost: inside:80\r\n" in head and b"\r\ncontent-length: 5\r\n" in head, head)
+            check(b"\r\nHost: inside:80\r\n" in head and b"\r\nContent-Length: 5\r\n" in head, head)
             check_equal(up.exactly(5), b"hello")
 
 
@@ -274,7 +274,7 @@ def test_websocket():
         client.send(b"early")
         with upstream.accept() as up:
             head = up.until(b"\r\n\r\n")
-            check(b"connection: upgrade\r\nupgrade: websocket\r\n" in head and b"\r\nsec-websocket-key: abc\r\n" in head, head)
+            check(b"Connection: Upgrade\r\nUpgrade: websocket\r\n" in head and b"\r\nSec-Websocket-Key: abc\r\n" in head, head)
             up.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
                     b"Sec-WebSocket-Accept: " + websocket_accept(b"abc") + b"\r\n\r\nfirst")
             status, fields = client.head()
@@ -341,7 +341,7 @@ def test_an_upstream_with_tls():
         context.sni_callback = lambda sock, name, ctx: names.append(name)
         ask(client, upstream, "/x?tls=1&host=inside.example:443", "POST", b"hello")
         with Client(context.wrap_socket(upstream.accept().socket, server_side=True)) as up:
-            check(b"\r\ncontent-length: 5\r\n" in up.until(b"\r\n\r\n"), "head")
+            check(b"\r\nContent-Length: 5\r\n" in up.until(b"\r\n\r\n"), "head")
             check_equal(up.exactly(5), b"hello")
             check_equal(names, ["inside.example"])
             data = os.urandom(2 * MIB)

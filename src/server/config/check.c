@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "codec/authority.h"
 #include "server/config/config_internal.h"
 
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
@@ -59,6 +60,15 @@ static int check_tls(const struct config *c, struct error *err)
 	return r == 0 && c->tls_key ? check_readable("tls_key", c->tls_key, err) : r;
 }
 
+/* Clients append it to what they connect to, so it may have a port. */
+static bool domain_valid(const char *domain)
+{
+	size_t name = strspn(domain, NAME_LETTERS);
+
+	return name > 0 && name <= 200 && domain[0] != '.' &&
+	       authority_check(domain, strlen(domain)) == 0;
+}
+
 static int check_words(struct config *c, struct error *err)
 {
 	static const char *const levels[] = { "debug", "info", "warn", "error" };
@@ -71,9 +81,8 @@ static int check_words(struct config *c, struct error *err)
 	c->log_level = (enum config_log_level)level;
 	if (strcmp(c->store, "disk") != 0 && strcmp(c->store, "memory") != 0)
 		return error_set(err, 0, "store: '%.50s' is neither disk nor memory", c->store);
-	if (c->domain && (strspn(c->domain, NAME_LETTERS) != strlen(c->domain) || !*c->domain ||
-			  c->domain[0] == '.' || strlen(c->domain) > 200))
-		return error_set(err, 0, "domain: '%.200s' is not a domain name", c->domain);
+	if (c->domain && !domain_valid(c->domain))
+		return error_set(err, 0, "domain: '%.200s' is not NAME or NAME:PORT", c->domain);
 	if (c->url && strncmp(c->url, "http://", 7) != 0 && strncmp(c->url, "https://", 8) != 0)
 		return error_set(err, 0, "url: '%.200s' does not begin with http:// or https://",
 				 c->url);

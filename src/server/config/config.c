@@ -36,7 +36,7 @@ static const struct option_spec specs[] = {
 	  .metavar = "FILE", .shown = "none", .help = "certificate chain, PEM" },
 	{ .name = "tls-key", .kind = OPTION_TEXT, .offset = AT(tls_key), .metavar = "FILE",
 	  .shown = "none", .help = "its key, PEM" },
-	{ .name = "domain", .kind = OPTION_TEXT, .offset = AT(domain), .metavar = "NAME",
+	{ .name = "domain", .kind = OPTION_TEXT, .offset = AT(domain), .metavar = "NAME[:PORT]",
 	  .shown = "none", .help = "serve ports of sandboxes as PORT-ID.NAME" },
 	{ .name = "url", .kind = OPTION_TEXT, .offset = AT(url), .metavar = "URL",
 	  .shown = "from the first address", .help = "how clients reach the server" },
