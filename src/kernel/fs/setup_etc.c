@@ -76,8 +76,9 @@ static const struct text texts[] = {
 	{ "", "nsswitch.conf", 0644,
 	  "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
 	  "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n" },
+	/* Every command of an SDK is a login shell: bash knows its user without another program. */
 	{ "", "profile", 0644,
-	  "if [ \"$(id -u)\" -eq 0 ]; then\n"
+	  "if [ \"${EUID:-$(id -u)}\" -eq 0 ]; then\n"
 	  "    PATH=\"" SYSTEM_PATH "\"\n"
 	  "else\n"
 	  "    PATH=\"/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games\"\n"
