@@ -37,7 +37,10 @@ struct pipe_writer;
 struct pipe_writer *pipe_writer_new(uv_loop_t *loop, int fd);
 /* error 0: everything up to here is in the pipe; -EPIPE: nobody reads it any more. */
 typedef void (*pipe_written_fn)(void *ctx, int error);
-/* Queues a copy and calls fn once, perhaps at once. -ENOBUFS: too much is queued already. */
+/* Writes what the pipe takes if nothing is queued; gives how many bytes that was. */
+size_t pipe_writer_try(struct pipe_writer *w, const void *data, size_t size);
+/* As _try, then queues a copy of the rest; calls fn once, perhaps at once. -ENOBUFS: too much is
+ * queued already. */
 int pipe_writer_put(struct pipe_writer *w, const void *data, size_t size, pipe_written_fn fn,
 		    void *ctx);
 /* Bytes that are not in the pipe yet. */

@@ -52,16 +52,16 @@ static void break_off(struct pipe_writer *w)
 		finish_piece(w, list_first(&w->pieces, struct piece, link), -EPIPE);
 }
 
-/* 1 = written, 0 = the pipe is full, -errno. */
-static int write_piece(struct pipe_writer *w, struct piece *p)
+/* 1 = written, 0 = the pipe is full, -errno. Counts on in *written. */
+static int write_some(int fd, const uint8_t *bytes, size_t size, size_t *written)
 {
-	while (p->written < p->size) {
-		ssize_t n = write(w->fd, p->bytes + p->written, p->size - p->written);
+	while (*written < size) {
+		ssize_t n = write(fd, bytes + *written, size - *written);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return errno == EAGAIN ? 0 : -errno;
-		p->written += (size_t)n;
+		*written += (size_t)n;
 	}
 	return 1;
 }
@@ -77,7 +77,7 @@ static void flush(struct pipe_writer *w)
 {
 	while (!w->broken && !list_empty(&w->pieces)) {
 		struct piece *p = list_first(&w->pieces, struct piece, link);
-		int r = write_piece(w, p);
+		int r = write_some(w->fd, p->bytes, p->size, &p->written);
 		if (r == 0) {
 			uv_poll_start(&w->poll, UV_WRITABLE, writable);
 			return;
@@ -110,6 +110,33 @@ struct pipe_writer *pipe_writer_new(uv_loop_t *loop, int fd)
 	return w;
 }
 
+size_t pipe_writer_try(struct pipe_writer *w, const void *data, size_t size)
+{
+	size_t written = 0;
+
+	if (w->broken || w->closing || !list_empty(&w->pieces))
+		return 0;
+	if (write_some(w->fd, data, size, &written) < 0)
+		break_off(w);
+	return written;
+}
+
+static int enqueue(struct pipe_writer *w, const uint8_t *data, size_t size, pipe_written_fn fn,
+		   void *ctx)
+{
+	struct piece *p = malloc(sizeof(*p) + size);
+
+	if (!p)
+		return -ENOMEM;
+	*p = (struct piece){ .fn = fn, .ctx = ctx, .size = size };
+	memcpy(p->bytes, data, size);
+	if (list_empty(&w->pieces))
+		uv_poll_start(&w->poll, UV_WRITABLE, writable);
+	list_add_tail(&w->pieces, &p->link);
+	w->queued += size;
+	return 0;
+}
+
 int pipe_writer_put(struct pipe_writer *w, const void *data, size_t size, pipe_written_fn fn,
 		    void *ctx)
 {
@@ -117,15 +144,11 @@ int pipe_writer_put(struct pipe_writer *w, const void *data, size_t size, pipe_w
 		return -EPIPE;
 	if (size > QUEUE_MAX || w->queued > QUEUE_MAX - size)
 		return -ENOBUFS;
-	struct piece *p = malloc(sizeof(*p) + size);
-	if (!p)
-		return -ENOMEM;
-	*p = (struct piece){ .fn = fn, .ctx = ctx, .size = size };
-	memcpy(p->bytes, data, size);
-	list_add_tail(&w->pieces, &p->link);
-	w->queued += size;
-	if (p->link.prev == &w->pieces)
-		flush(w);
+	size_t written = pipe_writer_try(w, data, size);
+	if (written < size && !w->broken)
+		return enqueue(w, (const uint8_t *)data + written, size - written, fn, ctx);
+	if (fn)
+		fn(ctx, written < size ? -EPIPE : 0);
 	return 0;
 }
 

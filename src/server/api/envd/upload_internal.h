@@ -32,6 +32,7 @@ struct upload {
 
 	uint8_t *input; /* CREDIT bytes; what came and is not used yet: [input_at, input_size) */
 	size_t input_at, input_size;
+	size_t used; /* bytes that left, and were not granted again */
 	uint8_t plain[INFLATE_PIECE]; /* decompressed: [plain_at, plain_size) */
 	size_t plain_at, plain_size;
 

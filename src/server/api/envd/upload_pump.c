@@ -98,18 +98,21 @@ static int move(struct upload *u)
 	return r == 0 || r == -EAGAIN ? 1 : r;
 }
 
-/* What was used of the input may come again. */
+/* What was used may come again, in large steps. */
 static void grant_used(struct upload *u)
 {
 	size_t used = u->input_at;
 
-	if (used == 0 || (used < CREDIT / 4 && used < u->input_size))
+	if (used >= CREDIT / 4 || used == u->input_size) {
+		memmove(u->input, u->input + used, u->input_size - used);
+		u->input_size -= used;
+		u->input_at = 0;
+		u->used += used;
+	}
+	if (u->body_ended || u->used < CREDIT / 4)
 		return;
-	memmove(u->input, u->input + used, u->input_size - used);
-	u->input_size -= used;
-	u->input_at = 0;
-	if (!u->body_ended)
-		http_body_grant(u->x, used);
+	http_body_grant(u->x, u->used);
+	u->used = 0;
 }
 
 /* The whole body has been used: what is left to do? */
@@ -147,6 +150,14 @@ void upload_pump(struct upload *u)
 		body_used(u);
 }
 
+/* A body that is the file, as it is, goes from the socket's buffer into the pipe while that takes it. */
+static size_t pass_on(struct upload *u, const uint8_t *data, size_t size)
+{
+	if (u->parts || u->inflate || !u->writer || u->waiting || u->input_size)
+		return 0;
+	return pipe_writer_try(u->writer, data, size);
+}
+
 void upload_on_body(struct http_exchange *x, void *ctx, const uint8_t *data, size_t size,
 		    bool last, int error)
 {
@@ -156,8 +167,10 @@ void upload_on_body(struct http_exchange *x, void *ctx, const uint8_t *data, siz
 		upload_refuse(u, 400, "the body is cut or malformed");
 		return;
 	}
-	memcpy(u->input + u->input_size, data, size);
-	u->input_size += size;
+	size_t passed = pass_on(u, data, size);
+	u->used += passed;
+	memcpy(u->input + u->input_size, data + passed, size - passed);
+	u->input_size += size - passed;
 	u->body_ended = u->body_ended || last;
 	upload_pump(u);
 }
