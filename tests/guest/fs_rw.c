@@ -4,8 +4,10 @@
 #include "fs_dir.h"
 
 #include <linux/falloc.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 
 TEST(positions)
@@ -293,6 +295,55 @@ TEST(transfers_of_many_megabytes)
 	CHECK_EQ(pread(fd, back, SIZE, SIZE - 8), SIZE);
 	CHECK_EQ(memcmp(data, back, SIZE), 0);
 	CHECK_EQ(pread(fd, back, SIZE, SIZE), SIZE - 8);
+	close(fd);
+	free(data);
+	free(back);
+	fs_leave();
+}
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	alarms++;
+}
+
+/* A handler may run in the middle of it, but no signal cuts a file's transfer short. */
+TEST(signals_do_not_cut_transfers)
+{
+	enum { SIZE = 96 << 20 };
+	struct sigaction sa = { .sa_handler = on_alarm };
+	struct itimerval often = { { 0, 400 }, { 0, 400 } }, off = { 0 };
+	fs_enter();
+	int fd = open("big", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	uint32_t *data = malloc(SIZE), *back = malloc(SIZE);
+	for (uint32_t i = 0; i < SIZE / 4; i++)
+		data[i] = i * 2654435761u;
+	for (int restart = 0; restart < 2; restart++) {
+		struct iovec iov[2] = { { back, 1000 }, { (char *)back + 1000, SIZE - 1000 } };
+		memset(back, 0, SIZE);
+		sa.sa_flags = restart ? SA_RESTART : 0;
+		CHECK_EQ(sigaction(SIGALRM, &sa, NULL), 0);
+		CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
+		CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+		CHECK_EQ(write(fd, data, SIZE), SIZE);
+		CHECK_EQ(lseek(fd, 0, SEEK_CUR), SIZE);
+		CHECK_EQ(pread(fd, back, SIZE, 0), SIZE);
+		CHECK_EQ(setitimer(ITIMER_REAL, &off, NULL), 0);
+		CHECK_EQ(memcmp(data, back, SIZE), 0);
+		memset(back, 0, SIZE);
+		CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
+		CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+		CHECK_EQ(readv(fd, iov, 2), SIZE);
+		CHECK_EQ(pwrite(fd, data, SIZE, 4), SIZE);
+		CHECK_EQ(setitimer(ITIMER_REAL, &off, NULL), 0);
+		CHECK_EQ(lseek(fd, 0, SEEK_CUR), SIZE);
+		CHECK_EQ(memcmp(data, back, SIZE), 0);
+		CHECK_EQ(lseek(fd, 0, SEEK_END), SIZE + 4);
+		CHECK_EQ(ftruncate(fd, SIZE), 0);
+	}
+	CHECK(alarms > 0);
 	close(fd);
 	free(data);
 	free(back);

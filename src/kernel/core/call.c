@@ -125,6 +125,7 @@ long call_yield(struct call *c, struct file *f, int64_t partial)
 	c->file = file_get(f);
 	file_put(old);
 	c->partial = partial;
+	c->yielded = true;
 	call_wake(c);
 	return CALL_BLOCK;
 }
@@ -189,7 +190,10 @@ bool call_reply(struct call *c, long result)
 	}
 	if (c->parked)
 		return unpark(c, result);
-	return host_notify_reply(c->id, result) == 0;
+	if (host_notify_reply(c->id, result) < 0)
+		return false;
+	past_answered(&c->task->past, result, host_notify_missed());
+	return true;
 }
 
 long call_signal(struct call *c, int sig, long result)

@@ -22,6 +22,7 @@
  *    it then returns CALL_DONE.
  *  - for everything else the dispatcher records the result of an unanswered call, and the thread
  *    finds it when its signal handler returns (task/sigreturn.c). Nothing runs twice.
+ * The host rarely accepts an answer and loses it; that is found out there, too (task/past.c).
  */
 #pragma once
 
@@ -61,6 +62,7 @@ struct call {
 	int64_t partial;      /* > 0: bytes already moved for good; an interrupted call's result */
 	bool retry;	      /* this is not the first run */
 	bool timed_out;	      /* the deadline passed */
+	bool yielded;	      /* call_yield(): after an interruption it goes on where it was */
 	bool has_sigmask;
 	uint64_t sigmask_ptr; /* guest address of the set */
 	bool parked;	      /* the thread waits in rt_sigsuspend, not in the notification */
@@ -139,7 +141,9 @@ void call_wake(struct call *c);
 
 /*
  * For a call that has much to do: lets others have their turn, then runs the handler again.
- * `partial`: the result if a signal comes first (bytes moved so far). Use as `return call_yield(...)`.
+ * When a signal comes first the call goes on after the signal's handler, with c->progress set to
+ * `partial` (bytes moved so far). For calls with the descriptor of `f` as first argument.
+ * Use as `return call_yield(...)`.
  */
 long call_yield(struct call *c, struct file *f, int64_t partial);
 

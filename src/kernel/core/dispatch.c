@@ -8,7 +8,8 @@
  *  - an answer that the thread did not get, because a signal took it out of the notification
  *    first: what was lost is recorded, and made good when the handler returns (task/sigreturn.c).
  *    When no handler ran (the thread was stopped and continued) the host restarts the call at
- *    once: it is the thread's next notification, and gets its result here.
+ *    once: it is the thread's next notification, and gets its result here. So is a call that had
+ *    yielded when its handler has returned: it goes on here.
  */
 #include "kernel/core/dispatch.h"
 
@@ -23,6 +24,7 @@
 #include "kernel/core/call_internal.h"
 #include "kernel/core/clock.h"
 #include "kernel/core/trace.h"
+#include "kernel/fs/file.h"
 #include "kernel/host/notify.h"
 #include "kernel/task/birth.h"
 #include "kernel/task/exec.h"
@@ -60,7 +62,9 @@ static void drop_interrupted(struct task *t)
 
 	if (!old)
 		return;
-	if (old->partial > 0)
+	if (old->yielded)
+		lost_add(old, LOST_RESUME, old->partial);
+	else if (old->partial > 0)
 		lost_add(old, LOST_RESULT, old->partial);
 	else
 		lost_add(old, old->no_restart ? LOST_NO_RESTART : LOST_INTERRUPTED, -EINTR);
@@ -68,6 +72,7 @@ static void drop_interrupted(struct task *t)
 }
 
 static void run(struct call *c);
+static void begin(struct task *t, const struct notification *n, int64_t progress);
 
 /* The thread was frozen in a blocked call and makes it again: that one goes on. True if it is so. */
 static bool resumed(struct task *t, const struct notification *n)
@@ -90,7 +95,10 @@ static bool resumed(struct task *t, const struct notification *n)
 	return true;
 }
 
-/* The host restarted the call that was lost last, no handler in between: true if answered. */
+/*
+ * The call that was lost last, once more: the host restarted it, no handler in between, or it is to
+ * be resumed. True if served.
+ */
 static bool restarted(struct task *t, const struct notification *n)
 {
 	struct lost_call *l = t->lost_count ? &t->lost[t->lost_count - 1] : NULL;
@@ -101,11 +109,19 @@ static bool restarted(struct task *t, const struct notification *n)
 	    memcmp(l->args, n->args, argument_count(n->nr) * sizeof(n->args[0])) != 0)
 		return false;
 	t->lost_count--;
-	if (l->kind != LOST_RESULT)
+	if (l->kind == LOST_RESUME && fd_file(t, (int)l->args[0]) == l->file) {
+		begin(t, n, l->result);
+		return true;
+	}
+	/* The handler put another file in its place: what was moved is the result. */
+	if (l->kind != LOST_RESULT && l->kind != LOST_RESUME)
 		return false; /* run it again */
+	past_begin(&t->past, n->nr, n->ip, n->args);
 	if (host_notify_reply(n->id, l->result) < 0) {
 		t->lost_count++;
 		t->lost_fresh = true;
+	} else {
+		past_answered(&t->past, l->result, host_notify_missed());
 	}
 	return true;
 }
@@ -189,7 +205,8 @@ static void run(struct call *c)
 		(void)call_park(c);
 }
 
-static void begin(struct task *t, const struct notification *n)
+/* `progress`: of a call to be resumed, else 0. */
+static void begin(struct task *t, const struct notification *n, int64_t progress)
 {
 	struct call *c = t->slot;
 
@@ -201,6 +218,9 @@ static void begin(struct task *t, const struct notification *n)
 	c->nr = n->nr;
 	c->ip = n->ip;
 	memcpy(c->args, n->args, sizeof(c->args));
+	c->progress = (uint64_t)progress;
+	if (n->nr != SYS_rt_sigreturn)
+		past_begin(&t->past, n->nr, n->ip, n->args);
 	t->call_count++;
 	served++;
 	if (trace_enabled())
@@ -236,7 +256,7 @@ void dispatch(const struct notification *n)
 	if (becoming(t, n) || restarted(t, n))
 		return;
 	exec_settle(t, n->nr);
-	begin(t, n);
+	begin(t, n, 0);
 }
 
 bool dispatch_woken(void)

@@ -13,8 +13,8 @@
  * c->progress as the count, as Linux does.
  *
  * Files that are always ready (regular ones, /dev/zero) move big requests in slices: after each the
- * call goes to the end of the run queue, and like a stream's write remembers how far it is. Between
- * slices a signal can cut the call short, which on Linux only a deadly one does.
+ * call goes to the end of the run queue, and like a stream's write remembers how far it is. A signal
+ * between slices does not cut it short: its handler runs, then the call goes on (task/sigreturn.c).
  */
 #include "kernel/fs/rw.h"
 

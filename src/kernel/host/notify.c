@@ -20,6 +20,7 @@
 #endif
 
 static int listener = -1;
+static uint64_t last_id, missed;
 
 /* host-syscalls: ioctl */
 int host_notify_init(int fd, bool *ret_sync)
@@ -50,6 +51,9 @@ int host_notify_receive(struct notification *ret)
 	memset(&n, 0, sizeof(n));
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0)
 		return errno == ENOENT || errno == EINTR || errno == EAGAIN ? 0 : -errno;
+	if (last_id)
+		missed += n.id - last_id - 1;
+	last_id = n.id;
 	ret->id = n.id;
 	ret->host_tid = (int)n.pid;
 	ret->nr = n.data.nr;
@@ -57,6 +61,11 @@ int host_notify_receive(struct notification *ret)
 	for (int i = 0; i < 6; i++)
 		ret->args[i] = n.data.args[i];
 	return 1;
+}
+
+uint64_t host_notify_missed(void)
+{
+	return missed;
 }
 
 static int answer(const struct seccomp_notif_resp *resp)

@@ -170,6 +170,7 @@ static int commit(struct task *t, struct exec *e, const struct stub_plan *plan)
 	p->aux[1] = plan->at_entry;
 	memcpy(t->comm, e->comm, sizeof(t->comm));
 	t->lost_count = 0;
+	t->past = (struct past){ 0 };
 	t->become = (struct become){ 0 };
 	shm_process_exit(p);
 	remember_script(p, e);

@@ -12,15 +12,19 @@
  *
  *   saved registers say             recorded            made of it
  *   EINTR behind the call           RESULT              the result
- *                                   AGAIN               the call once more
+ *                                   AGAIN, RESUME       the call once more
  *                                   INTERRUPTED         (right as it is)
  *   about to repeat the call        RESULT              the result, behind the call
  *                                   NO_RESTART          EINTR, behind the call
- *                                   AGAIN, INTERRUPTED  (right as it is)
+ *                                   others              (right as it is)
+ *   either, where our answer was accepted (task/past.c)   the answer
  *   EINTR behind an emulated call   nothing             the call once more: the signal was faster
  *                                                       than our look at the notification
  *   EINTR behind rt_sigreturn                           rt_sigreturn once more (nested handlers)
  *   a call that we changed (execve to the stub)         the call as it was
+ *
+ * RESUME is a big transfer that gave way to others (call_yield()): on Linux no signal cuts it short.
+ * Its record stays until the thread makes that call again, where it goes on (core/dispatch.c).
  *
  * The guest owns that stack; all it can do with it is confuse itself, as with any sigreturn.
  */
@@ -33,6 +37,7 @@
 
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/user.h"
+#include "kernel/host/notify.h"
 #include "kernel/host/proc.h"
 
 /* struct ucontext of x86-64 as far as it matters, at the stack pointer when rt_sigreturn is called. */
@@ -41,8 +46,6 @@ struct saved_context {
 	uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
 	uint64_t rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
 };
-
-#define SYSCALL_INSTRUCTION_SIZE 2
 
 void lost_add(struct call *c, enum lost_kind kind, long result)
 {
@@ -58,6 +61,7 @@ void lost_add(struct call *c, enum lost_kind kind, long result)
 	l->ip = c->ip;
 	memcpy(l->args, c->args, sizeof(l->args));
 	l->result = result;
+	l->file = c->file;
 	t->lost_fresh = true;
 }
 
@@ -87,6 +91,20 @@ static void call_again(struct saved_context *s, int nr)
 	s->rip -= SYSCALL_INSTRUCTION_SIZE;
 }
 
+static struct past_registers registers(const struct saved_context *s)
+{
+	return (struct past_registers){ .ip = s->rip,
+					.rax = s->rax,
+					.args = { s->rdi, s->rsi, s->rdx, s->r10, s->r8, s->r9 } };
+}
+
+static bool same_arguments(const struct lost_call *l, const struct saved_context *s)
+{
+	struct past_registers r = registers(s);
+
+	return memcmp(l->args, r.args, sizeof(r.args)) == 0;
+}
+
 /* The recorded call that these registers belong to; it is taken off the record. */
 static bool take_lost(struct task *t, const struct saved_context *s, struct lost_call *ret)
 {
@@ -97,6 +115,8 @@ static bool take_lost(struct task *t, const struct saved_context *s, struct lost
 			       s->rax == (uint64_t)l->nr;
 		if (!failed && !repeats)
 			continue;
+		if (l->kind == LOST_RESUME && !same_arguments(l, s))
+			continue;
 		*ret = *l;
 		t->lost_count = (uint8_t)i; /* what was lost later was left by a jump */
 		return true;
@@ -104,7 +124,7 @@ static bool take_lost(struct task *t, const struct saved_context *s, struct lost
 	return false;
 }
 
-static bool repair_lost(struct saved_context *s, const struct lost_call *l)
+static bool repair_lost(struct task *t, struct saved_context *s, const struct lost_call *l)
 {
 	bool repeats = s->rip != l->ip;
 
@@ -117,6 +137,10 @@ static bool repair_lost(struct saved_context *s, const struct lost_call *l)
 		s->rip = l->ip;
 		s->rax = (uint64_t)-EINTR;
 		return repeats;
+	case LOST_RESUME:
+		t->lost[t->lost_count++] = *l;
+		t->lost_fresh = true;
+		/* fall through */
 	case LOST_AGAIN:
 		if (!repeats)
 			call_again(s, l->nr);
@@ -124,6 +148,19 @@ static bool repair_lost(struct saved_context *s, const struct lost_call *l)
 	default:
 		return false;
 	}
+}
+
+/* The host accepted our answer and lost it. */
+static bool repair_unheard(struct task *t, struct saved_context *s)
+{
+	struct past_registers r = registers(s);
+	struct past_call c;
+
+	if (!past_take_unheard(&t->past, &r, host_notify_missed(), &c))
+		return false;
+	s->rip = c.ip;
+	s->rax = (uint64_t)c.result;
+	return true;
 }
 
 /* The number of an emulated call whose instruction ends at `ip`, from `mov $nr, %eax; syscall`;
@@ -174,7 +211,9 @@ static bool repair(struct call *c, struct saved_context *s)
 	if (undo_become(t, s))
 		return true;
 	if (take_lost(t, s, &lost))
-		return repair_lost(s, &lost);
+		return repair_lost(t, s, &lost);
+	if (repair_unheard(t, s))
+		return true;
 	if ((long)s->rax != -EINTR)
 		return false;
 	if (s->rip == c->ip) {

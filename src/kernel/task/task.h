@@ -22,6 +22,7 @@
 #include "kernel/core/wait.h"
 #include "kernel/fs/path.h"
 #include "kernel/task/cred.h"
+#include "kernel/task/past.h"
 
 struct fdtable;
 struct fs_context;
@@ -36,6 +37,7 @@ struct exec;
  */
 enum lost_kind {
 	LOST_RESULT,	  /* done, but the thread never got `result` */
+	LOST_RESUME,	  /* yielded after `result` bytes: goes on after the handler */
 	LOST_AGAIN,	  /* not done: has to be run again, whatever the handler's flags */
 	LOST_INTERRUPTED, /* was waiting: EINTR, or restarted with SA_RESTART */
 	LOST_NO_RESTART,  /* was waiting in a call that is never restarted, like poll */
@@ -47,6 +49,7 @@ struct lost_call {
 	uint64_t ip;
 	uint64_t args[6];
 	long result;
+	const struct file *file; /* of LOST_RESUME: to compare, no reference */
 };
 #define LOST_MAX 4
 
@@ -81,6 +84,7 @@ struct task {
 	struct lost_call lost[LOST_MAX];
 	uint8_t lost_count;
 	bool lost_fresh;	  /* nothing else was called since the last one was lost */
+	struct past past;	  /* its last calls */
 	uint64_t interrupted_ip;  /* the last call was answered with EINTR, from here */
 	uint8_t leaving; /* enum leaving: what its current call is */
 	char comm[TASK_COMM_LEN];
