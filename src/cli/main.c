@@ -9,24 +9,25 @@
 #include "cli/version.h"
 
 static const struct verb {
+	const char *group; /* begins here */
 	const char *name;
 	int (*run)(const struct verb_context *ctx, int argc, char **argv);
 	const char *help;
 } verbs[] = {
-	{ "run", verb_run, "run a program in a sandbox" },
-	{ "serve", verb_serve, "keep sandboxes for clients of the E2B SDKs" },
-	{ "key", verb_key, "make, list and revoke API keys of the server" },
-	{ "cert", verb_cert, "make a certificate for https on this machine" },
-	{ "ps", verb_ps, "list the sandboxes of a server" },
-	{ "top", verb_top, "what its sandboxes use" },
-	{ "logs", verb_logs, "what commands in a sandbox printed" },
-	{ "exec", verb_exec, "run a command in a sandbox of the server" },
-	{ "cp", verb_cp, "copy files to and from a sandbox" },
-	{ "forward", verb_forward, "make a port of a sandbox a port of this machine" },
-	{ "kill", verb_kill, "end sandboxes" },
-	{ "doctor", verb_doctor, "what this host offers, what is missing, how to fix it" },
-	{ "version", verb_version, "print the version" },
-	{ "help", verb_help, "print this text, or the options of a verb" },
+	{ "On this machine", "run", verb_run, "run a program in a sandbox" },
+	{ "The server", "serve", verb_serve, "keep sandboxes for clients of the E2B SDKs" },
+	{ NULL, "key", verb_key, "make, list and revoke API keys of the server" },
+	{ NULL, "cert", verb_cert, "make a certificate for https on this machine" },
+	{ "Sandboxes of a server (E2B_API_URL, E2B_API_KEY)", "ps", verb_ps, "list the sandboxes of a server" },
+	{ NULL, "top", verb_top, "what its sandboxes use" },
+	{ NULL, "logs", verb_logs, "what commands in a sandbox printed" },
+	{ NULL, "exec", verb_exec, "run a command in a sandbox of the server" },
+	{ NULL, "cp", verb_cp, "copy files to and from a sandbox" },
+	{ NULL, "forward", verb_forward, "make a port of a sandbox a port of this machine" },
+	{ NULL, "kill", verb_kill, "end sandboxes" },
+	{ "About", "doctor", verb_doctor, "what this host offers, what is missing, how to fix it" },
+	{ NULL, "version", verb_version, "print the version" },
+	{ NULL, "help", verb_help, "print this text, or the options of a verb" },
 };
 
 static const struct verb *find_verb(const char *name)
@@ -51,10 +52,13 @@ int verb_version(const struct verb_context *ctx, int argc, char **argv)
 static void print_help(FILE *to)
 {
 	fprintf(to, "Usage: hotcell VERB [OPTIONS]\n\n"
-		    "Runs untrusted programs behind a kernel of its own.\n\nVerbs:\n");
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		    "Runs untrusted programs behind a kernel of their own.\n");
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (verbs[i].group)
+			fprintf(to, "\n%s:\n", verbs[i].group);
 		fprintf(to, "  %-10s %s\n", verbs[i].name, verbs[i].help);
-	fprintf(to, "\nTry: hotcell run -- echo hello\n     hotcell run --help\n");
+	}
+	fprintf(to, "\nTry: hotcell run -- echo hello\n     hotcell help VERB\n");
 }
 
 int verb_help(const struct verb_context *ctx, int argc, char **argv)

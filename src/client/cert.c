@@ -18,7 +18,7 @@
 #include "base/util.h"
 #include "client/client.h"
 
-#define DAYS	       825 /* what clients accept at most */
+#define DAYS		825 /* what clients accept at most */
 #define SECONDS_PER_DAY 86400L
 
 static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
@@ -66,7 +66,8 @@ static bool sign_leaf(X509 *leaf, EVP_PKEY *key, X509 *ca, EVP_PKEY *ca_key, con
 {
 	char names[700];
 
-	snprintf(names, sizeof(names), "DNS:%s,DNS:*.%s,DNS:localhost,IP:127.0.0.1", domain, domain);
+	snprintf(names, sizeof(names), "DNS:%s,DNS:*.%s,DNS:localhost,IP:127.0.0.1", domain,
+		 domain);
 	return set_basics(leaf, key, domain) &&
 	       X509_set_issuer_name(leaf, X509_get_subject_name(ca)) == 1 &&
 	       add_extension(leaf, ca, NID_basic_constraints, "critical,CA:FALSE") &&
@@ -87,8 +88,7 @@ static int write_pem(const char *directory, const char *name, mode_t mode, X509 
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (!f)
-		return error_set(err, errno, "%s%s", path,
-				 errno == EEXIST ? " (remove it to make another one)" : "");
+		return error_set(err, errno, "%s", path);
 	bool ok = (!a || PEM_write_X509(f, a) == 1) && (!b || PEM_write_X509(f, b) == 1) &&
 		  (!key || PEM_write_PrivateKey(f, key, NULL, NULL, 0, NULL, NULL) == 1);
 	if (fclose(f) != 0 || !ok)
@@ -96,17 +96,36 @@ static int write_pem(const char *directory, const char *name, mode_t mode, X509 
 	return 0;
 }
 
+/* A pair of which one half is new would be of no use. */
+static int check_absent(const char *directory, struct error *err)
+{
+	static const char *const names[] = { "ca.pem", "cert.pem", "key.pem" };
+	char path[4096];
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory, names[i]) >=
+		    sizeof(path))
+			return error_set(err, ENAMETOOLONG, "%.100s", directory);
+		if (lstat(path, &st) == 0)
+			return error_set(err, EEXIST,
+					 "%s (remove it, or name another directory with --dir)",
+					 path);
+	}
+	return 0;
+}
+
 static int make(const char *directory, const char *domain, struct error *err)
 {
 	EVP_PKEY *ca_key = EVP_EC_gen("P-256"), *key = EVP_EC_gen("P-256");
 	X509 *ca = X509_new(), *leaf = X509_new();
-	int r = -ENOMEM;
+	int r = check_absent(directory, err);
 
-	if (ca_key && key && ca && leaf && sign_authority(ca, ca_key) &&
-	    sign_leaf(leaf, key, ca, ca_key, domain))
+	if (r == 0 && !(ca_key && key && ca && leaf && sign_authority(ca, ca_key) &&
+			sign_leaf(leaf, key, ca, ca_key, domain)))
+		r = error_set(err, 0, "make the certificates");
+	if (r == 0)
 		r = write_pem(directory, "ca.pem", 0644, ca, NULL, NULL, err);
-	else
-		error_set(err, 0, "make the certificates");
 	if (r == 0)
 		r = write_pem(directory, "cert.pem", 0644, leaf, ca, NULL, err);
 	if (r == 0)
@@ -123,7 +142,7 @@ static int run_cert(struct client_options *o)
 	const char *domain = o->count ? o->arguments[0] : "e2b.localhost";
 	struct error err;
 
-	if (strlen(domain) > 200 ||
+	if (!*domain || strlen(domain) > 200 ||
 	    domain[strspn(domain, "abcdefghijklmnopqrstuvwxyz0123456789.-")]) {
 		error_set(&err, 0, "'%.100s' is not a domain name in lower case", domain);
 		return client_fail(&err);
@@ -145,6 +164,7 @@ static int run_cert(struct client_options *o)
 }
 
 static const struct option_spec cert_options[] = {
+	CLIENT_HELP,
 	{ .name = "dir",
 	  .letter = 'd',
 	  .kind = OPTION_TEXT,
@@ -155,7 +175,13 @@ static const struct option_spec cert_options[] = {
 };
 
 const struct client_verb verb_cert = {
-	"cert", "[OPTIONS] [DOMAIN]",
+	"cert",
+	"[OPTIONS] [DOMAIN]",
 	"Makes a certificate for DOMAIN (e2b.localhost) and the hosts below it, for use on one machine.",
-	cert_options, ARRAY_SIZE(cert_options), 0, 1, run_cert, true,
+	cert_options,
+	ARRAY_SIZE(cert_options),
+	0,
+	1,
+	run_cert,
+	true,
 };

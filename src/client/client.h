@@ -8,10 +8,10 @@
 
 struct client_options {
 	const char *url, *key, *ca;
-	int json;
-	int all, follow, interactive, tty, recursive;
+	int json, help;
+	int all, follow, tty;
 	const char *user, *cwd;
-	uint64_t lines, interval_ns;
+	uint64_t interval_ns;
 	struct option_list env;
 	const char *listen, *directory;
 	struct endpoint endpoint; /* of url and key */
@@ -28,7 +28,7 @@ struct client_verb {
 	bool offline; /* needs no server */
 };
 
-/* The options that every verb takes. */
+/* The options that every verb takes which needs a server; what others take in common. */
 #define CLIENT_COMMON                                                                              \
 	{ .name = "url",                                                                           \
 	  .kind = OPTION_TEXT,                                                                     \
@@ -36,29 +36,33 @@ struct client_verb {
 	  .metavar = "URL",                                                                        \
 	  .shown = "E2B_API_URL, else http://127.0.0.1:7878",                                      \
 	  .help = "the server" },                                                                  \
-	{ .name = "key",                                                                           \
-	  .kind = OPTION_TEXT,                                                                     \
-	  .offset = offsetof(struct client_options, key),                                          \
-	  .metavar = "KEY",                                                                        \
-	  .shown = "E2B_API_KEY",                                                                  \
-	  .help = "API key" },                                                                     \
-	{ .name = "ca",                                                                            \
-	  .kind = OPTION_TEXT,                                                                     \
-	  .offset = offsetof(struct client_options, ca),                                           \
-	  .metavar = "FILE",                                                                       \
-	  .help = "certificate of an authority to trust, PEM" },                                   \
-	{ .name = "json",                                                                          \
-	  .kind = OPTION_FLAG,                                                                     \
-	  .offset = offsetof(struct client_options, json),                                         \
-	  .value = 1,                                                                              \
-	  .help = "print JSON" }
+		{ .name = "key",                                                                   \
+		  .kind = OPTION_TEXT,                                                             \
+		  .offset = offsetof(struct client_options, key),                                  \
+		  .metavar = "KEY",                                                                \
+		  .shown = "E2B_API_KEY",                                                          \
+		  .help = "API key" },                                                             \
+		{ .name = "ca",                                                                    \
+		  .kind = OPTION_TEXT,                                                             \
+		  .offset = offsetof(struct client_options, ca),                                   \
+		  .metavar = "FILE",                                                               \
+		  .help = "certificate of an authority to trust, PEM" },                           \
+		CLIENT_HELP
+
+#define CLIENT_HELP                                                                                \
+	{                                                                                          \
+		.name = "help", .letter = 'h', .kind = OPTION_FLAG,                                \
+		.offset = offsetof(struct client_options, help), .value = 1, .help = "this text"   \
+	}
+
+#define CLIENT_JSON                                                                                \
+	{                                                                                          \
+		.name = "json", .kind = OPTION_FLAG,                                               \
+		.offset = offsetof(struct client_options, json), .value = 1, .help = "print JSON"  \
+	}
 
 extern const struct client_verb verb_ps, verb_top, verb_logs, verb_exec, verb_kill, verb_cp,
 	verb_forward, verb_cert;
 
-/* Prints the error; returns 1. */
+/* Prints the error, whatever it quotes without control characters; returns 1. */
 int client_fail(const struct error *err);
-/* The full id of a sandbox from one that may be cut at its end, when only one begins so. */
-int client_find(struct client_options *o, const char *id, char ret[24], struct error *err);
-/* Access token of a running sandbox, and its settings; "" = it needs none. */
-int client_token(struct client_options *o, const char *id, char ret[64], struct error *err);

@@ -15,28 +15,30 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/util.h"
-#include "client/client.h"
+#include "client/target.h"
 #include "codec/url.h"
 
-#define PIECE	  (256u << 10)
-#define DEPTH_MAX 64
+#define PIECE	      (256u << 10)
+#define DEPTH_MAX     64
+#define TREE_PATH_MAX 3600 /* two of them on the stack at each depth */
 
 struct copy {
 	struct client_options *o;
-	char id[24], token[64];
+	struct target target;
 	struct connection *c;
-	unsigned int files;
+	unsigned int files, skipped;
 };
 
 static char piece[PIECE];
 
-static void set_headers(const struct copy *y, struct header h[5], const char *type)
+/* Said, and counted: the copy is not whole then. */
+static void skip(struct copy *y, const char *name, const char *why)
 {
-	h[0] = (struct header){ "E2b-Sandbox-Id", y->id };
-	h[1] = (struct header){ "E2b-Sandbox-Port", "49983" };
-	h[2] = (struct header){ "Content-Type", type };
-	h[3] = (struct header){ y->token[0] ? "X-Access-Token" : NULL, y->token };
-	h[4] = (struct header){ NULL, NULL };
+	struct error err;
+
+	error_set(&err, 0, "left out: %.300s: %s", name, why);
+	client_fail(&err);
+	y->skipped++;
 }
 
 static int files_path(const struct copy *y, const char *path, char *out, size_t size,
@@ -48,57 +50,45 @@ static int files_path(const struct copy *y, const char *path, char *out, size_t 
 	if (strlen(path) >= PATH_MAX)
 		return error_set(err, ENAMETOOLONG, "%.100s", path);
 	url_encode(path, strlen(path), encoded);
-	if (y->o->user && strlen(y->o->user) < 64)
+	if (y->o->user) /* checked by target_open() */
 		url_encode(y->o->user, strlen(y->o->user), user);
 	snprintf(out, size, "/files?path=%s%s%s", encoded, user[0] ? "&username=" : "", user);
 	return 0;
 }
 
-/* A call of filesystem.Filesystem. */
-static int rpc(struct copy *y, const char *method, const char *path, json_t **ret, struct error *err)
+/* A call of filesystem.Filesystem with a path. */
+static int rpc(struct copy *y, const char *method, const char *path, json_t **ret,
+	       struct error *err)
 {
-	struct header headers[5];
-	char name[64], *text = NULL;
-	json_t *m = json_pack("{s:s}", "path", path);
-	char *body = m ? json_dumps(m, 0) : NULL;
-	size_t size = 0, room = 0;
-	ssize_t n = 1;
+	char name[64];
 
-	json_decref(m);
-	set_headers(y, headers, "application/json");
-	snprintf(name, sizeof(name), "/filesystem.Filesystem/%s", method);
-	int r = connection_request(y->c, &y->o->endpoint, "POST", name, headers, body,
-				   body ? strlen(body) : 0, err);
-	free(body);
-	if (r == 0 && y->c->status != 200)
-		r = answer_error(y->c, err);
-	while (r == 0 && n > 0) {
-		if (room - size < PIECE) {
-			char *more = realloc(text, room += 4 * (size_t)PIECE);
-			if (!more) {
-				r = error_set(err, ENOMEM, "%s", path);
-				break;
-			}
-			text = more;
-		}
-		n = connection_read(y->c, text + size, room - size);
-		size += n > 0 ? (size_t)n : 0;
-	}
-	*ret = r == 0 && text ? json_loadb(text, size, 0, NULL) : NULL;
-	free(text);
+	snprintf(name, sizeof(name), "filesystem.Filesystem/%s", method);
+	int r = target_call(&y->target, y->c, name, json_pack("{s:s}", "path", path), ret, err);
 	return r == 0 && !*ret ? error_set(err, EBADMSG, "the answer") : r;
 }
 
 /* ---- out of the sandbox ---- */
 
-static int fetch_file(struct copy *y, const char *remote, const char *local, struct error *err)
+/* The bits for user, group and others; never more, whatever the sandbox says. */
+static void set_mode(int fd, const json_t *entry)
+{
+	const json_t *mode = json_object_get(entry, "mode");
+
+	if (json_is_integer(mode))
+		(void)fchmod(fd, (mode_t)json_integer_value(mode) & 0777);
+}
+
+/* `flags`: how the local file is opened besides. What was cut does not stay. */
+static int fetch_file(struct copy *y, const char *remote, const json_t *entry, const char *local,
+		      int flags, struct error *err)
 {
 	static char path[PATH_MAX * 3 + 512];
-	struct header headers[5];
+	struct header headers[TARGET_HEADERS_MAX];
 	bool standard = strcmp(local, "-") == 0;
+	struct stat st;
 	ssize_t n = 0;
 
-	set_headers(y, headers, "application/octet-stream");
+	target_headers(&y->target, headers, "application/octet-stream");
 	int r = files_path(y, remote, path, sizeof(path), err);
 	if (r == 0)
 		r = connection_request(y->c, &y->o->endpoint, "GET", path, headers, NULL, 0, err);
@@ -106,16 +96,24 @@ static int fetch_file(struct copy *y, const char *remote, const char *local, str
 		r = answer_error(y->c, err);
 	if (r < 0)
 		return r;
-	AUTO_CLOSE int fd = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
-				     : open(local, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0)
+	AUTO_CLOSE int fd =
+		standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+			 : open(local, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | flags, 0666);
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set(err, errno, "%s", local);
 	while (r == 0 && (n = connection_read(y->c, piece, sizeof(piece))) > 0)
 		r = io_write_all(fd, piece, (size_t)n);
 	y->files++;
-	if (r < 0)
-		return error_set(err, -r, "%s", local);
-	return n < 0 ? error_set(err, (int)-n, "%s was cut", remote) : 0;
+	if (r == 0 && n == 0) {
+		if (!standard && S_ISREG(st.st_mode))
+			set_mode(fd, entry);
+		return 0;
+	}
+	if (!standard && S_ISREG(st.st_mode))
+		(void)unlink(local);
+	return r < 0 ? error_set(err, -r, "write %s", standard ? "standard output" : local)
+		     : error_set(err, 0, "%.300s was cut: the sandbox has ended, or the server has",
+				 remote);
 }
 
 /* Names come from the sandbox: one that could lead out of the directory is refused. */
@@ -125,112 +123,198 @@ static bool safe_name(const char *name)
 }
 
 static int fetch_tree(struct copy *y, const char *remote, const char *local, unsigned int depth,
+		      struct error *err);
+
+/* Where the directory was there before, its own links are not followed out of it. */
+static int fetch_entry(struct copy *y, const json_t *e, const char *local, unsigned int depth,
+		       struct error *err)
+{
+	const char *name = json_string_value(json_object_get(e, "name"));
+	const char *path = json_string_value(json_object_get(e, "path"));
+	const char *type = json_string_value(json_object_get(e, "type"));
+	bool link = json_object_get(e, "symlinkTarget") != NULL;
+	char target[PATH_MAX];
+	struct stat st;
+
+	if (!name || !path || !type || !safe_name(name)) {
+		skip(y, name ? name : local, "not a name that a file can have");
+		return 0;
+	}
+	if ((size_t)snprintf(target, sizeof(target), "%s/%s", local, name) >= sizeof(target))
+		return error_set(err, ENAMETOOLONG, "%.300s", local);
+	if (strcmp(type, "FILE_TYPE_FILE") == 0)
+		return fetch_file(y, path, e, target, O_NOFOLLOW, err);
+	if (strcmp(type, "FILE_TYPE_DIRECTORY") != 0 || link) {
+		skip(y, path, link ? "a link to a directory" : "neither a file nor a directory");
+		return 0;
+	}
+	if (lstat(target, &st) == 0 && !S_ISDIR(st.st_mode))
+		return error_set(err, ENOTDIR, "%s", target);
+	return fetch_tree(y, path, target, depth + 1, err);
+}
+
+static int fetch_tree(struct copy *y, const char *remote, const char *local, unsigned int depth,
 		      struct error *err)
 {
 	json_t *answer = NULL, *e;
 	size_t i;
 
 	if (depth > DEPTH_MAX)
-		return error_set(err, ELOOP, "%s", remote);
+		return error_set(err, ELOOP, "%.300s", remote);
 	if (mkdir(local, 0777) < 0 && errno != EEXIST)
 		return error_set(err, errno, "%s", local);
 	int r = rpc(y, "ListDir", remote, &answer, err);
-	json_array_foreach(json_object_get(answer, "entries"), i, e) {
-		const char *name = json_string_value(json_object_get(e, "name"));
-		const char *path = json_string_value(json_object_get(e, "path"));
-		const char *type = json_string_value(json_object_get(e, "type"));
-		bool link = json_object_get(e, "symlinkTarget") != NULL;
-		char target[PATH_MAX];
-		if (r < 0 || !name || !path || !type || !safe_name(name))
-			continue;
-		if ((size_t)snprintf(target, sizeof(target), "%s/%s", local, name) >= sizeof(target))
-			r = error_set(err, ENAMETOOLONG, "%s", local);
-		else if (strcmp(type, "FILE_TYPE_DIRECTORY") == 0 && !link)
-			r = fetch_tree(y, path, target, depth + 1, err);
-		else if (strcmp(type, "FILE_TYPE_FILE") == 0)
-			r = fetch_file(y, path, target, err);
+	json_array_foreach(json_object_get(answer, "entries"), i, e)
+	{
+		if (r == 0)
+			r = fetch_entry(y, e, local, depth, err);
 	}
 	json_decref(answer);
 	return r;
 }
 
-static const char *base_name(const char *path)
+/* The last part of a path without '/' at its end; "" for "/", "." and "..": what lies in them. */
+static void last_name(const char *path, char ret[NAME_MAX + 1])
 {
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
+	size_t end = strlen(path), start;
+
+	while (end > 0 && path[end - 1] == '/')
+		end--;
+	for (start = end; start > 0 && path[start - 1] != '/';)
+		start--;
+	snprintf(ret, NAME_MAX + 1, "%.*s", (int)MIN(end - start, NAME_MAX), path + start);
+	if (!safe_name(ret))
+		ret[0] = '\0';
 }
 
 /* Into an existing directory goes a file of the same name. */
-static int local_target(const char *local, const char *name, char out[PATH_MAX], struct error *err)
+static int inside(const char *directory, const char *path, char out[PATH_MAX], struct error *err)
 {
-	struct stat st;
-	bool inside = strcmp(local, "-") != 0 && stat(local, &st) == 0 && S_ISDIR(st.st_mode);
+	char name[NAME_MAX + 1];
 
-	int n = snprintf(out, PATH_MAX, "%s%s%s", local, inside ? "/" : "", inside ? name : "");
-	return n >= PATH_MAX ? error_set(err, ENAMETOOLONG, "%.100s", local) : 0;
+	last_name(path, name);
+	if ((size_t)snprintf(out, PATH_MAX, "%s/%s", directory, name) >= PATH_MAX)
+		return error_set(err, ENAMETOOLONG, "%.300s", directory);
+	return 0;
+}
+
+static bool is_directory(const json_t *answer)
+{
+	const char *type =
+		json_string_value(json_object_get(json_object_get(answer, "entry"), "type"));
+
+	return type && strcmp(type, "FILE_TYPE_DIRECTORY") == 0;
 }
 
 static int fetch(struct copy *y, const char *remote, const char *local, struct error *err)
 {
 	json_t *answer = NULL;
 	char target[PATH_MAX];
+	struct stat st;
 	int r = rpc(y, "Stat", remote, &answer, err);
-	const json_t *entry = json_object_get(answer, "entry");
-	const char *type = json_string_value(json_object_get(entry, "type"));
 
-	if (r == 0)
-		r = local_target(local, base_name(remote), target, err);
-	if (r == 0 && type && strcmp(type, "FILE_TYPE_DIRECTORY") == 0)
-		r = fetch_tree(y, remote, target, 0, err);
+	if (r == 0 && strcmp(local, "-") != 0 && stat(local, &st) == 0 && S_ISDIR(st.st_mode))
+		r = inside(local, remote, target, err);
+	else if ((size_t)snprintf(target, sizeof(target), "%s", local) >= sizeof(target))
+		r = error_set(err, ENAMETOOLONG, "%.300s", local);
+	if (r == 0 && is_directory(answer))
+		r = strcmp(local, "-") == 0
+			    ? error_set(err, EISDIR, "%.300s (tar it with hotcell exec)", remote)
+			    : fetch_tree(y, remote, target, 0, err);
 	else if (r == 0)
-		r = fetch_file(y, remote, target, err);
+		r = fetch_file(y, remote, json_object_get(answer, "entry"), target, 0, err);
 	json_decref(answer);
 	return r;
 }
 
 /* ---- into the sandbox ---- */
 
+static int send_piece(struct copy *y, size_t size, bool chunked)
+{
+	char line[24];
+	int n = snprintf(line, sizeof(line), "%zx\r\n", size), r = 0;
+
+	if (chunked)
+		r = connection_write_raw(y->c, line, (size_t)n);
+	if (r == 0)
+		r = connection_write_raw(y->c, piece, size);
+	return r == 0 && chunked ? connection_write_raw(y->c, "\r\n", 2) : r;
+}
+
+/* All of it; of a pipe, whose size nobody knows before its end, in chunks. */
 static int send_bytes(struct copy *y, int fd, uint64_t size, const char *local, struct error *err)
 {
+	bool chunked = size == HTTP_CHUNKED;
+	ssize_t n = 1;
 	int r = 0;
 
-	while (size > 0 && r == 0) {
-		ssize_t n = read(fd, piece, (size_t)MIN(size, sizeof(piece)));
-		if (n <= 0)
+	while (size > 0 && n > 0 && r == 0) {
+		do {
+			n = read(fd, piece, (size_t)MIN(size, sizeof(piece)));
+		} while (n < 0 && errno == EINTR);
+		if (n < 0 || (n == 0 && !chunked))
 			return error_set(err, n < 0 ? errno : ESTALE, "read %s", local);
-		r = connection_write_raw(y->c, piece, (size_t)n);
-		size -= (uint64_t)n;
+		if (n > 0)
+			r = send_piece(y, (size_t)n, chunked);
+		size -= chunked ? 0 : (uint64_t)n;
 	}
+	if (r == 0 && chunked)
+		(void)connection_write_raw(y->c, "0\r\n\r\n", 5);
 	/* The server may have refused in the middle: its answer says why. */
 	return 0;
 }
 
-static int send_file(struct copy *y, const char *local, const char *remote, struct error *err)
+static int send_open(struct copy *y, int fd, const char *local, const char *remote,
+		     struct error *err)
 {
 	static char path[PATH_MAX * 3 + 512];
-	char scratch[1024];
-	struct header headers[5];
+	struct header headers[TARGET_HEADERS_MAX];
 	struct stat st;
-	AUTO_CLOSE int fd = open(local, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0)
 		return error_set(err, errno, "%s", local);
-	set_headers(y, headers, "application/octet-stream");
+	uint64_t size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : HTTP_CHUNKED;
+	off_t at = size != HTTP_CHUNKED ? lseek(fd, 0, SEEK_CUR) : 0;
+	size -= size != HTTP_CHUNKED ? (uint64_t)MIN(at, st.st_size) : 0;
+	target_headers(&y->target, headers, "application/octet-stream");
 	int r = files_path(y, remote, path, sizeof(path), err);
-	connection_close(y->c);
 	if (r == 0)
-		r = connection_begin(y->c, &y->o->endpoint, "POST", path, headers,
-				     (uint64_t)st.st_size, err);
+		r = connection_begin(y->c, &y->o->endpoint, "POST", path, headers, size, err);
 	if (r == 0)
-		r = send_bytes(y, fd, (uint64_t)st.st_size, local, err);
+		r = send_bytes(y, fd, size, local, err);
 	if (r == 0)
 		r = connection_answer(y->c, err);
-	if (r == 0 && y->c->status != 200)
-		r = answer_error(y->c, err);
-	while (r == 0 && connection_read(y->c, scratch, sizeof(scratch)) > 0)
-		;
+	if (r == 0)
+		r = connection_json(y->c, NULL, err);
 	y->files++;
 	return r;
+}
+
+static int send_file(struct copy *y, const char *local, const char *remote, struct error *err)
+{
+	AUTO_CLOSE int fd = open(local, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? error_set(err, errno, "%s", local) : send_open(y, fd, local, remote, err);
+}
+
+static int send_tree(struct copy *y, const char *local, const char *remote, unsigned int depth,
+		     struct error *err);
+
+static int send_entry(struct copy *y, const char *local, const char *remote, const char *name,
+		      unsigned int depth, struct error *err)
+{
+	char from[TREE_PATH_MAX], to[TREE_PATH_MAX];
+	struct stat st = { 0 };
+
+	if ((size_t)snprintf(from, sizeof(from), "%s/%s", local, name) >= sizeof(from) ||
+	    (size_t)snprintf(to, sizeof(to), "%s/%s", remote, name) >= sizeof(to))
+		return error_set(err, ENAMETOOLONG, "%.300s", local);
+	if (lstat(from, &st) == 0 && S_ISDIR(st.st_mode))
+		return send_tree(y, from, to, depth + 1, err);
+	if (stat(from, &st) == 0 && S_ISREG(st.st_mode))
+		return send_file(y, from, to, err);
+	skip(y, from, S_ISDIR(st.st_mode) ? "a link to a directory" : "not a regular file");
+	return 0;
 }
 
 static int send_tree(struct copy *y, const char *local, const char *remote, unsigned int depth,
@@ -244,45 +328,15 @@ static int send_tree(struct copy *y, const char *local, const char *remote, unsi
 	if (!dir)
 		return error_set(err, errno, "%s", local);
 	if (depth > DEPTH_MAX)
-		r = error_set(err, ELOOP, "%s", local);
+		r = error_set(err, ELOOP, "%.300s", local);
 	if (r == 0 && rpc(y, "MakeDir", remote, &answer, err) < 0 && err->code != 409)
 		r = -1;
 	json_decref(answer);
 	while (r == 0 && (d = readdir(dir))) {
-		char from[PATH_MAX / 2], to[PATH_MAX / 2];
-		struct stat st;
-		if (!safe_name(d->d_name))
-			continue;
-		if (snprintf(from, sizeof(from), "%s/%s", local, d->d_name) >= PATH_MAX / 2 ||
-		    snprintf(to, sizeof(to), "%s/%s", remote, d->d_name) >= PATH_MAX / 2)
-			r = error_set(err, ENAMETOOLONG, "%s", local);
-		else if (lstat(from, &st) == 0 && S_ISDIR(st.st_mode))
-			r = send_tree(y, from, to, depth + 1, err);
-		else if (stat(from, &st) == 0 && S_ISREG(st.st_mode))
-			r = send_file(y, from, to, err);
+		if (safe_name(d->d_name))
+			r = send_entry(y, local, remote, d->d_name, depth, err);
 	}
 	closedir(dir);
-	return r;
-}
-
-static int send_input(struct copy *y, const char *remote, struct error *err)
-{
-	char name[] = "/tmp/hotcell-cp-XXXXXX";
-	AUTO_CLOSE int fd = mkostemp(name, O_CLOEXEC);
-	ssize_t n = 0;
-	int r = fd < 0 ? -errno : 0;
-
-	/* The length is announced, so it must be known first. */
-	while (r == 0 && (n = read(STDIN_FILENO, piece, sizeof(piece))) > 0)
-		r = io_write_all(fd, piece, (size_t)n);
-	if (r == 0 && n < 0)
-		r = -errno;
-	if (r < 0)
-		error_set(err, -r, "read standard input");
-	else
-		r = send_file(y, name, remote, err);
-	if (fd >= 0)
-		unlink(name);
 	return r;
 }
 
@@ -292,19 +346,20 @@ static int push(struct copy *y, const char *local, const char *remote, struct er
 	struct error ignored;
 	char target[PATH_MAX];
 	struct stat st;
+	int r = 0;
 
+	remote = *remote ? remote : ".";
 	if (strcmp(local, "-") == 0)
-		return send_input(y, remote, err);
+		return send_open(y, STDIN_FILENO, "standard input", remote, err);
 	if (stat(local, &st) < 0)
 		return error_set(err, errno, "%s", local);
-	int r = rpc(y, "Stat", *remote ? remote : ".", &answer, &ignored);
-	const char *type =
-		json_string_value(json_object_get(json_object_get(answer, "entry"), "type"));
-	bool inside = r == 0 && type && strcmp(type, "FILE_TYPE_DIRECTORY") == 0;
+	if (rpc(y, "Stat", remote, &answer, &ignored) == 0 && is_directory(answer))
+		r = inside(remote, local, target, err);
+	else if ((size_t)snprintf(target, sizeof(target), "%s", remote) >= sizeof(target))
+		r = error_set(err, ENAMETOOLONG, "%.300s", remote);
 	json_decref(answer);
-	if (snprintf(target, sizeof(target), "%s%s%s", *remote ? remote : ".", inside ? "/" : "",
-		     inside ? base_name(local) : "") >= PATH_MAX)
-		return error_set(err, ENAMETOOLONG, "%.100s", remote);
+	if (r < 0)
+		return r;
 	return S_ISDIR(st.st_mode) ? send_tree(y, local, target, 0, err)
 				   : send_file(y, local, target, err);
 }
@@ -328,26 +383,29 @@ static int run_cp(struct client_options *o)
 	y.o = o;
 	y.c = connection_new();
 	if (!remote_from == !remote_to) {
-		error_set(&err, 0, "one of the two must be SANDBOX:PATH, the other one here");
+		error_set(&err, 0,
+			  "one of the two must be SANDBOX:PATH, the other one here (where a "
+			  "local name begins like that, write ./NAME)");
 		return client_fail(&err);
 	}
 	char *colon = remote_from ? remote_from : remote_to;
 	*colon = '\0';
-	int r = client_find(o, remote_from ? from : to, y.id, &err);
+	int r = y.c ? target_open(&y.target, o, remote_from ? from : to, &err)
+		    : error_set(&err, ENOMEM, "a connection");
 	if (r == 0)
-		r = client_token(o, y.id, y.token, &err);
-	if (r == 0)
-		r = remote_from ? fetch(&y, colon + 1, to, &err) : push(&y, from, colon + 1, &err);
+		r = remote_from ? fetch(&y, *(colon + 1) ? colon + 1 : ".", to, &err)
+				: push(&y, from, colon + 1, &err);
 	connection_free(y.c);
 	if (r < 0)
 		return client_fail(&err);
 	if (o->json)
-		printf("{\"files\": %u}\n", y.files);
-	return 0;
+		printf("{\"files\": %u, \"left_out\": %u}\n", y.files, y.skipped);
+	return y.skipped ? 1 : 0;
 }
 
 static const struct option_spec cp_options[] = {
 	CLIENT_COMMON,
+	CLIENT_JSON,
 	{ .name = "user",
 	  .letter = 'u',
 	  .kind = OPTION_TEXT,
@@ -358,7 +416,15 @@ static const struct option_spec cp_options[] = {
 };
 
 const struct client_verb verb_cp = {
-	"cp", "[OPTIONS] SANDBOX:PATH LOCAL | LOCAL SANDBOX:PATH",
-	"Copies files and directories to or from a running sandbox; LOCAL - is standard input or output.",
-	cp_options, ARRAY_SIZE(cp_options), 2, 2, run_cp, false,
+	"cp",
+	"[OPTIONS] SANDBOX:PATH LOCAL | LOCAL SANDBOX:PATH",
+	"Copies files and directories to or from a running sandbox; LOCAL - is standard input or output.\n"
+	"Into a directory that is there a file goes under its own name. Links to files are copied as files.\n"
+	"From a sandbox files keep their mode; in a sandbox they get 0644 (hotcell exec ... chmod).",
+	cp_options,
+	ARRAY_SIZE(cp_options),
+	2,
+	2,
+	run_cp,
+	false,
 };

@@ -16,7 +16,7 @@
 
 #include "base/io.h"
 #include "base/util.h"
-#include "client/client.h"
+#include "client/target.h"
 #include "codec/base64.h"
 
 #define ENVELOPE_HEAD 5
@@ -25,48 +25,27 @@
 
 struct session {
 	struct client_options *o;
-	char id[24], token[64], user[96];
+	struct target target;
 	struct connection *stream, *input;
+	pthread_mutex_t input_lock;
+	sigset_t signals; /* which are the command's */
 	uint32_t pid;
 	bool tty;
-	struct termios before;
 	pthread_t thread;
 };
 
 /* ---- requests ---- */
 
-static void set_headers(const struct session *s, struct header h[8], const char *type)
-{
-	unsigned int n = 0;
-
-	h[n++] = (struct header){ "Content-Type", type };
-	h[n++] = (struct header){ "E2b-Sandbox-Id", s->id };
-	h[n++] = (struct header){ "E2b-Sandbox-Port", "49983" };
-	h[n++] = (struct header){ "Connect-Protocol-Version", "1" };
-	if (s->token[0])
-		h[n++] = (struct header){ "X-Access-Token", s->token };
-	if (s->user[0])
-		h[n++] = (struct header){ "Authorization", s->user };
-	h[n] = (struct header){ NULL, NULL };
-}
-
-/* A unary call; what it answers does not matter here. */
+/* What it answers does not matter here: a process that is gone is seen by the other connection. */
 static void tell(struct session *s, const char *method, json_t *message)
 {
-	char path[64], scratch[4096];
-	struct header headers[8];
 	struct error err;
-	char *body = json_dumps(message, JSON_COMPACT);
+	char name[64];
 
-	json_decref(message);
-	set_headers(s, headers, "application/json");
-	snprintf(path, sizeof(path), "/process.Process/%s", method);
-	if (body && connection_request(s->input, &s->o->endpoint, "POST", path, headers, body,
-				       strlen(body), &err) == 0) {
-		while (connection_read(s->input, scratch, sizeof(scratch)) > 0)
-			;
-	}
-	free(body);
+	snprintf(name, sizeof(name), "process.Process/%s", method);
+	pthread_mutex_lock(&s->input_lock);
+	(void)target_call(&s->target, s->input, name, message, NULL, &err);
+	pthread_mutex_unlock(&s->input_lock);
 }
 
 static json_t *selector(const struct session *s)
@@ -88,7 +67,7 @@ static void tell_size(struct session *s)
 
 static bool forward_input(struct session *s)
 {
-	char bytes[INPUT_PIECE], encoded[INPUT_PIECE / 3 * 4 + 8];
+	static char bytes[INPUT_PIECE], encoded[INPUT_PIECE / 3 * 4 + 8];
 	ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
 
 	if (n <= 0) {
@@ -103,6 +82,7 @@ static bool forward_input(struct session *s)
 	return true;
 }
 
+/* The protocol has SIGTERM and SIGKILL: an interrupt is told as the former. */
 static void forward_signal(struct session *s, int fd)
 {
 	struct signalfd_siginfo info;
@@ -120,14 +100,9 @@ static void forward_signal(struct session *s, int fd)
 static void *input_main(void *arg)
 {
 	struct session *s = arg;
-	sigset_t set;
 	bool open = true;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGWINCH);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	struct pollfd fds[] = { { .fd = signalfd(-1, &set, SFD_CLOEXEC), .events = POLLIN },
+	struct pollfd fds[] = { { .fd = signalfd(-1, &s->signals, SFD_CLOEXEC), .events = POLLIN },
 				{ .fd = STDIN_FILENO, .events = POLLIN } };
 	while (poll(fds, open ? 2 : 1, -1) >= 0 || errno == EINTR) {
 		if (fds[0].revents & POLLIN)
@@ -173,8 +148,13 @@ static json_t *start_message(const struct session *s)
 	struct winsize w = { .ws_col = 80, .ws_row = 24 };
 	const char *term = getenv("TERM");
 
-	for (int i = 2; i < o->count; i++)
-		json_array_append_new(args, json_string(o->arguments[i]));
+	for (int i = 2; i < o->count; i++) {
+		if (json_array_append_new(args, json_string(o->arguments[i])) == 0)
+			continue;
+		json_decref(args);
+		args = NULL;
+		break;
+	}
 	if (s->tty)
 		json_object_set_new(envs, "TERM", json_string(term ? term : "xterm-256color"));
 	for (unsigned int i = 0; i < o->env.count; i++) {
@@ -183,6 +163,7 @@ static json_t *start_message(const struct session *s)
 			json_object_set_new(envs, strndupa(item, (size_t)(equals - item)),
 					    json_string(equals + 1));
 	}
+	/* NULL: something is not UTF-8. */
 	json_t *m = json_pack("{s:{s:s, s:o, s:o}, s:b}", "process", "cmd", o->arguments[1], "args",
 			      args, "envs", envs, "stdin", 1);
 	if (o->cwd)
@@ -201,23 +182,24 @@ static int send_start(struct session *s, struct error *err)
 	char *text = m ? json_dumps(m, JSON_COMPACT) : NULL;
 	size_t size = text ? strlen(text) : 0;
 	uint8_t *body = malloc(size + ENVELOPE_HEAD);
-	struct header headers[8];
+	struct header headers[TARGET_HEADERS_MAX];
 	int r;
 
 	json_decref(m);
 	if (!text || !body) {
 		free(text);
 		free(body);
-		return error_set(err, ENOMEM, "the command");
+		return error_set(err, 0,
+				 "the command cannot be told to the server: it is not UTF-8");
 	}
 	memcpy(body,
 	       (uint8_t[]){ 0, (uint8_t)(size >> 24), (uint8_t)(size >> 16), (uint8_t)(size >> 8),
 			    (uint8_t)size },
 	       ENVELOPE_HEAD);
 	memcpy(body + ENVELOPE_HEAD, text, size);
-	set_headers(s, headers, "application/connect+json");
-	r = connection_request(s->stream, &s->o->endpoint, "POST", "/process.Process/Start", headers,
-			       body, size + ENVELOPE_HEAD, err);
+	target_headers(&s->target, headers, "application/connect+json");
+	r = connection_request(s->stream, &s->o->endpoint, "POST", "/process.Process/Start",
+			       headers, body, size + ENVELOPE_HEAD, err);
 	if (r == 0 && s->stream->status != 200)
 		r = answer_error(s->stream, err);
 	free(text);
@@ -228,7 +210,7 @@ static int send_start(struct session *s, struct error *err)
 /* One message; *ret_last: it is the end of the stream. */
 static int read_message(struct session *s, json_t **ret, bool *ret_last, struct error *err)
 {
-	uint8_t head[ENVELOPE_HEAD];
+	uint8_t head[ENVELOPE_HEAD] = { 0 };
 	int r = connection_read_all(s->stream, head, sizeof(head));
 	uint32_t size = (uint32_t)head[1] << 24 | (uint32_t)head[2] << 16 | (uint32_t)head[3] << 8 |
 			head[4];
@@ -241,12 +223,15 @@ static int read_message(struct session *s, json_t **ret, bool *ret_last, struct 
 	free(text);
 	if (*ret)
 		return 0;
-	return error_set(err, 0, "the connection to the sandbox was cut: it has ended, or the "
-				 "server has (hotcell ps -a)");
+	return error_set(err, 0,
+			 "the connection to the sandbox was cut: it has ended, or the server has "
+			 "(hotcell ps -a says why)");
 }
 
-static void print_data(const json_t *data)
+/* -errno when nobody takes it. */
+static int print_data(const json_t *data)
 {
+	int r = 0;
 	const char *out = json_string_value(json_object_get(data, "stdout"));
 	const char *errors = json_string_value(json_object_get(data, "stderr"));
 	const char *tty = json_string_value(json_object_get(data, "pty"));
@@ -256,8 +241,9 @@ static void print_data(const json_t *data)
 	ssize_t n = bytes && encoded ? base64_decode(encoded, size, bytes) : -1;
 
 	if (n > 0)
-		(void)io_write_all(errors ? STDERR_FILENO : STDOUT_FILENO, bytes, (size_t)n);
+		r = io_write_all(errors ? STDERR_FILENO : STDOUT_FILENO, bytes, (size_t)n);
 	free(bytes);
+	return r;
 }
 
 /* The exit status as a shell would say it. */
@@ -266,9 +252,12 @@ static int status_of(const json_t *end)
 	static const struct {
 		const char *status;
 		int number;
-	} signals[] = { { "signal: killed", SIGKILL },	  { "signal: terminated", SIGTERM },
-			{ "signal: interrupt", SIGINT },  { "signal: hangup", SIGHUP },
-			{ "signal: segmentation fault", SIGSEGV }, { "signal: aborted", SIGABRT } };
+	} signals[] = { { "signal: killed", SIGKILL },
+			{ "signal: terminated", SIGTERM },
+			{ "signal: interrupt", SIGINT },
+			{ "signal: hangup", SIGHUP },
+			{ "signal: segmentation fault", SIGSEGV },
+			{ "signal: aborted", SIGABRT } };
 	const char *status = json_string_value(json_object_get(end, "status"));
 
 	if (json_is_true(json_object_get(end, "exited")))
@@ -280,19 +269,42 @@ static int status_of(const json_t *end)
 	return 255;
 }
 
-static int on_event(struct session *s, const json_t *event, int *status)
+static int start_input(struct session *s)
+{
+	/* From here on these are for the command; before, they end this program. */
+	pthread_sigmask(SIG_BLOCK, &s->signals, NULL);
+	if (s->tty)
+		make_raw();
+	return -pthread_create(&s->thread, NULL, input_main, s);
+}
+
+/* A reader that has left is for the command what it would be without us: its end. */
+static int on_lost_output(struct session *s, int code, int *status, struct error *err)
+{
+	tell(s, "SendSignal",
+	     json_pack("{s:o, s:s}", "process", selector(s), "signal", "SIGNAL_SIGTERM"));
+	*status = 128 + SIGPIPE;
+	return code == EPIPE ? 0 : error_set(err, code, "write the output of the command");
+}
+
+static int on_event(struct session *s, const json_t *event, int *status, bool *last,
+		    struct error *err)
 {
 	json_t *start = json_object_get(event, "start"), *data = json_object_get(event, "data"),
 	       *end = json_object_get(event, "end");
 
 	if (start) {
+		if (s->pid)
+			return error_set(err, EBADMSG, "the server's answer");
 		s->pid = (uint32_t)json_integer_value(json_object_get(start, "pid"));
-		if (s->tty)
-			make_raw();
-		return pthread_create(&s->thread, NULL, input_main, s) == 0 ? 0 : -EAGAIN;
+		int r = start_input(s);
+		return r < 0 ? error_set(err, -r, "a thread for the input") : 0;
 	}
-	if (data)
-		print_data(data);
+	int r = data ? print_data(data) : 0;
+	if (r < 0) {
+		*last = true;
+		return on_lost_output(s, -r, status, err);
+	}
 	if (end)
 		*status = status_of(end);
 	return 0;
@@ -309,14 +321,34 @@ static int follow(struct session *s, int *status, struct error *err)
 		if (r < 0)
 			return r;
 		json_t *failure = json_object_get(m, "error");
+		const char *why = json_string_value(json_object_get(failure, "message"));
 		if (failure)
-			r = error_set(err, 0, "%.400s",
-				      json_string_value(json_object_get(failure, "message")));
-		else if (on_event(s, json_object_get(m, "event"), status) < 0)
-			r = error_set(err, ENOMEM, "threads");
+			r = error_set(err, 0, "%.400s", why ? why : "the command failed");
+		else
+			r = on_event(s, json_object_get(m, "event"), status, &last, err);
 		json_decref(m);
 	}
 	return r;
+}
+
+static void choose_signals(struct session *s)
+{
+	s->tty = s->o->tty || (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO));
+	sigemptyset(&s->signals);
+	sigaddset(&s->signals, SIGWINCH);
+	sigaddset(&s->signals, SIGTERM);
+	sigaddset(&s->signals, SIGINT);
+}
+
+/* The "--" may stand before or behind the sandbox. */
+static int take_separator(struct client_options *o, struct error *err)
+{
+	if (strcmp(o->arguments[1], "--") == 0) {
+		o->arguments[1] = o->arguments[0];
+		o->arguments++;
+		o->count--;
+	}
+	return o->count > 1 ? 0 : error_set(err, 0, "exec: there is no command behind '--'");
 }
 
 static int run_exec(struct client_options *o)
@@ -324,31 +356,14 @@ static int run_exec(struct client_options *o)
 	static struct session s;
 	struct error err;
 	int status = 1;
-	sigset_t set;
 
-	if (o->count > 1 && strcmp(o->arguments[1], "--") == 0) {
-		o->arguments[1] = o->arguments[0];
-		o->arguments++;
-		o->count--;
-	}
 	s = (struct session){ .o = o, .stream = connection_new(), .input = connection_new() };
-	s.tty = o->tty || (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO));
-	sigemptyset(&set);
-	sigaddset(&set, SIGWINCH);
-	sigaddset(&set, SIGTERM);
-	if (s.tty || !isatty(STDIN_FILENO))
-		sigaddset(&set, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	if (o->user) {
-		char name[64], encoded[96];
-		int n = snprintf(name, sizeof(name), "%s:", o->user);
-		base64_encode(name, (size_t)MIN(n, 63), encoded);
-		snprintf(s.user, sizeof(s.user), "Basic %.80s", encoded);
-	}
+	pthread_mutex_init(&s.input_lock, NULL);
+	choose_signals(&s);
 	int r = !s.stream || !s.input ? error_set(&err, ENOMEM, "connections")
-				      : client_find(o, o->arguments[0], s.id, &err);
+				      : take_separator(o, &err);
 	if (r == 0)
-		r = client_token(o, s.id, s.token, &err);
+		r = target_open(&s.target, o, o->arguments[0], &err);
 	if (r == 0)
 		r = send_start(&s, &err);
 	if (r == 0)
@@ -389,7 +404,13 @@ static const struct option_spec exec_options[] = {
 };
 
 const struct client_verb verb_exec = {
-	"exec", "[OPTIONS] SANDBOX [--] COMMAND [ARGUMENT...]",
-	"Runs a command in a running sandbox. The exit status is the command's.", exec_options,
-	ARRAY_SIZE(exec_options), 2, -1, run_exec, false,
+	"exec",
+	"[OPTIONS] SANDBOX [--] COMMAND [ARGUMENT...]",
+	"Runs a command in a running sandbox. The exit status is the command's.",
+	exec_options,
+	ARRAY_SIZE(exec_options),
+	2,
+	-1,
+	run_exec,
+	false,
 };

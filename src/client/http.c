@@ -1,11 +1,13 @@
 #include "client/http.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +19,9 @@
 #include "base/util.h"
 #include "codec/http1.h"
 
-#define FIELDS_MAX   100
-#define ANSWER_MAX   (64u << 20)
-#define REQUEST_HEAD 8192
+#define FIELDS_MAX  100
+#define ANSWER_MAX  (64u << 20)
+#define INTERIM_MAX 10
 
 /* ---- where ---- */
 
@@ -28,6 +30,10 @@ int endpoint_parse(struct endpoint *e, const char *url, struct error *err)
 	const char *at = strstr(url, "://");
 
 	e->tls = strncmp(url, "https://", 8) == 0;
+	for (const char *u = url; *u; u++) {
+		if ((unsigned char)*u <= ' ' || *u == 0x7f)
+			at = NULL;
+	}
 	if (!at || (!e->tls && strncmp(url, "http://", 7) != 0))
 		return error_set(err, 0, "'%.200s' is not an http:// or https:// URL", url);
 	at += 3;
@@ -75,8 +81,8 @@ static int tls_start(struct connection *c, struct error *err)
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 	c->ssl = ssl = SSL_new(context);
-	if (!ssl || SSL_set1_host(ssl, e->host) != 1 || SSL_set_tlsext_host_name(ssl, e->host) != 1 ||
-	    SSL_set_fd(ssl, c->fd) != 1)
+	if (!ssl || SSL_set1_host(ssl, e->host) != 1 ||
+	    SSL_set_tlsext_host_name(ssl, e->host) != 1 || SSL_set_fd(ssl, c->fd) != 1)
 		return error_set(err, ENOMEM, "TLS");
 	if (SSL_connect(ssl) == 1)
 		return 0;
@@ -200,14 +206,74 @@ ssize_t connection_read_raw(struct connection *c, void *data, size_t size)
 	return (ssize_t)size;
 }
 
+/* ---- without waiting ---- */
+
+void connection_set_blocking(struct connection *c, bool blocking)
+{
+	int flags = fcntl(c->fd, F_GETFL);
+
+	(void)fcntl(c->fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+	if (c->ssl)
+		SSL_set_mode(c->ssl,
+			     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+}
+
+static ssize_t tls_result(struct connection *c, int n)
+{
+	int why = n > 0 ? 0 : SSL_get_error(c->ssl, n);
+
+	if (n > 0)
+		return n;
+	if (why == SSL_ERROR_ZERO_RETURN)
+		return 0;
+	return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? -EAGAIN : -EIO;
+}
+
+ssize_t connection_try_write(struct connection *c, const void *data, size_t size)
+{
+	if (c->ssl)
+		return tls_result(c, SSL_write(c->ssl, data, (int)MIN(size, 1u << 20)));
+	ssize_t n = send(c->fd, data, size, MSG_NOSIGNAL);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t connection_try_read(struct connection *c, void *data, size_t size)
+{
+	if (c->at < c->end)
+		return connection_read_raw(c, data, size);
+	if (c->ssl)
+		return tls_result(c, SSL_read(c->ssl, data, (int)MIN(size, 1u << 20)));
+	ssize_t n = read(c->fd, data, size);
+	return n < 0 ? -errno : n;
+}
+
+bool connection_has_data(const struct connection *c)
+{
+	return c->at < c->end || (c->ssl && SSL_pending(c->ssl) > 0);
+}
+
+void connection_end_output(struct connection *c)
+{
+	if (c->ssl)
+		(void)SSL_shutdown(c->ssl);
+	else
+		shutdown(c->fd, SHUT_WR);
+}
+
 /* ---- requests ---- */
+
+static bool is_stale(const struct connection *c)
+{
+	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
 
 static int put_head(struct connection *c, const char *method, const char *path,
 		    const struct header *headers, uint64_t size, struct error *err)
 {
 	const struct endpoint *e = c->endpoint;
-	char head[REQUEST_HEAD];
-	struct text t = TEXT_INIT(head);
+	struct text t = TEXT_INIT(c->head); /* until the answer comes */
 	bool v6 = strchr(e->host, ':') != NULL;
 
 	text_printf(&t, "%s %s%s HTTP/1.1\r\nHost: %s%s%s:%s\r\nUser-Agent: hotcell\r\n", method,
@@ -216,26 +282,28 @@ static int put_head(struct connection *c, const char *method, const char *path,
 		text_printf(&t, "X-API-Key: %s\r\n", e->key);
 	for (; headers && headers->name; headers++)
 		text_printf(&t, "%s: %s\r\n", headers->name, headers->value);
-	if (size || strcmp(method, "GET") != 0)
+	if (size == HTTP_CHUNKED)
+		text_printf(&t, "Transfer-Encoding: chunked\r\n");
+	else if (size || strcmp(method, "GET") != 0)
 		text_printf(&t, "Content-Length: %llu\r\n", (unsigned long long)size);
 	text_printf(&t, "\r\n");
 	if (t.truncated)
 		return error_set(err, E2BIG, "the request");
-	int r = connection_write_raw(c, head, t.length);
+	int r = connection_write_raw(c, c->head, t.length);
 	return r < 0 ? error_set(err, -r, "send to the server") : 0;
 }
 
 static void set_body(struct connection *c, const struct http1_response *r)
 {
 	c->chunked = r->framing.chunked;
-	c->over = r->status == 204 || r->status == 304 || r->status == 101 ||
-		  r->framing.length == 0;
+	c->over =
+		r->status == 204 || r->status == 304 || r->status == 101 || r->framing.length == 0;
 	c->until_close = !c->chunked && r->framing.length == HTTP1_NO_LENGTH && !c->over;
 	c->left = r->framing.length;
 	chunked_init(&c->chunks);
 }
 
-int connection_answer(struct connection *c, struct error *err)
+static int read_head(struct connection *c, struct error *err)
 {
 	struct http1_scan scan = { 0 };
 	struct http1_field fields[FIELDS_MAX];
@@ -254,12 +322,22 @@ int connection_answer(struct connection *c, struct error *err)
 	c->at += (size_t)size;
 	if (http1_parse_response(c->head, (size_t)size, &r, &why) < 0)
 		return error_set(err, 0, "the server's answer is not HTTP: %s", why);
-	if (r.status == 100)
-		return connection_answer(c, err);
 	c->status = r.status;
 	c->next_token = http1_find(&r.fields, "x-next-token");
 	set_body(c, &r);
 	return 0;
+}
+
+int connection_answer(struct connection *c, struct error *err)
+{
+	int r = 0;
+
+	for (int i = 0; i < INTERIM_MAX; i++) {
+		r = read_head(c, err);
+		if (r < 0 || c->status >= 200 || c->status == 101)
+			return r;
+	}
+	return error_set(err, EBADMSG, "the answer");
 }
 
 int connection_begin(struct connection *c, const struct endpoint *e, const char *method,
@@ -268,6 +346,9 @@ int connection_begin(struct connection *c, const struct endpoint *e, const char 
 {
 	int r = 0;
 
+	/* Between an answer and the next request a server has nothing to say but its end. */
+	if (c->fd >= 0 && is_stale(c))
+		connection_close(c);
 	if (c->fd < 0)
 		r = open_connection(c, e, err);
 	return r < 0 ? r : put_head(c, method, path, headers, size, err);
@@ -345,96 +426,4 @@ int connection_read_all(struct connection *c, void *data, size_t size)
 		at += (size_t)n;
 	}
 	return 0;
-}
-
-/* ---- JSON ---- */
-
-static int read_text(struct connection *c, char **ret, size_t *ret_size)
-{
-	char *text = NULL;
-	size_t size = 0, room = 0;
-	ssize_t n = 1;
-
-	while (n > 0) {
-		if (room - size < 4096) {
-			room = room ? room * 2 : 16384;
-			char *more = room <= ANSWER_MAX ? realloc(text, room) : NULL;
-			if (!more) {
-				free(text);
-				return -ENOMEM;
-			}
-			text = more;
-		}
-		n = connection_read(c, text + size, room - size - 1);
-		size += n > 0 ? (size_t)n : 0;
-	}
-	text[size] = '\0';
-	*ret = text;
-	*ret_size = size;
-	return n < 0 ? (int)n : 0;
-}
-
-int answer_error(struct connection *c, struct error *err)
-{
-	char *text = NULL;
-	size_t size = 0;
-	int status = c->status;
-
-	(void)read_text(c, &text, &size);
-	json_t *o = text ? json_loadb(text, size, 0, NULL) : NULL;
-	const char *message = json_string_value(json_object_get(o, "message"));
-	error_set(err, 0, "%.400s", message ? message : "the server refused without saying why");
-	err->code = status;
-	json_decref(o);
-	free(text);
-	return -status;
-}
-
-static int exchange(struct connection *c, const struct endpoint *e, const char *method,
-		    const char *path, json_t *body, json_t **ret, struct error *err)
-{
-	static const struct header headers[] = { { "Content-Type", "application/json" },
-						 { NULL, NULL } };
-	char *request = body ? json_dumps(body, JSON_COMPACT) : NULL, *text = NULL;
-	size_t size = 0;
-
-	int r = connection_request(c, e, method, path, headers, request,
-				   request ? strlen(request) : 0, err);
-	if (r == 0 && c->status >= 300)
-		r = answer_error(c, err);
-	else if (r == 0 && (r = read_text(c, &text, &size)) < 0)
-		error_set(err, -r, "read the answer");
-	if (r == 0 && ret) {
-		*ret = size ? json_loadb(text, size, 0, NULL) : NULL;
-		if (size && !*ret)
-			r = error_set(err, EBADMSG, "the answer is not JSON");
-	}
-	free(text);
-	free(request);
-	return r;
-}
-
-int call(const struct endpoint *e, const char *method, const char *path, json_t *body, json_t **ret,
-	 struct error *err)
-{
-	struct connection *c = connection_new();
-
-	if (!c)
-		return error_set(err, ENOMEM, "request");
-	int r = exchange(c, e, method, path, body, ret, err);
-	connection_free(c);
-	return r;
-}
-
-int call_page(const struct endpoint *e, const char *path, json_t **ret, char *next, size_t size,
-	      struct error *err)
-{
-	struct connection *c = connection_new();
-
-	if (!c)
-		return error_set(err, ENOMEM, "request");
-	int r = exchange(c, e, "GET", path, NULL, ret, err);
-	snprintf(next, size, "%s", r == 0 && c->next_token ? c->next_token : "");
-	connection_free(c);
-	return r;
 }

@@ -62,8 +62,20 @@ ssize_t connection_read_raw(struct connection *c, void *data, size_t size);
 int connection_write_raw(struct connection *c, const void *data, size_t size);
 void connection_close(struct connection *c);
 
-/* For bodies that come in pieces (uploads): the head, then connection_write_raw() of `size` bytes,
- * then connection_answer(). */
+/*
+ * Behind an upgrade, from one thread in both directions: after connection_set_blocking(c, false),
+ * -EAGAIN says that poll() on c->fd is next; 0 read is the end. While there is data that the
+ * connection has read already, poll() does not tell.
+ */
+void connection_set_blocking(struct connection *c, bool blocking);
+ssize_t connection_try_read(struct connection *c, void *data, size_t size);
+ssize_t connection_try_write(struct connection *c, const void *data, size_t size);
+bool connection_has_data(const struct connection *c);
+void connection_end_output(struct connection *c);
+
+#define HTTP_CHUNKED UINT64_MAX
+/* For bodies that come in pieces (uploads): the head, then connection_write_raw() of `size` bytes
+ * (or with HTTP_CHUNKED of chunks), then connection_answer(). */
 int connection_begin(struct connection *c, const struct endpoint *e, const char *method,
 		     const char *path, const struct header *headers, uint64_t size,
 		     struct error *err);
@@ -79,5 +91,7 @@ int call(const struct endpoint *e, const char *method, const char *path, json_t 
 /* A GET of a list: next gets the token of the page that follows, "" if none. */
 int call_page(const struct endpoint *e, const char *path, json_t **ret, char *next, size_t size,
 	      struct error *err);
+/* The body of the answer that c has, in the same way. */
+int connection_json(struct connection *c, json_t **ret, struct error *err);
 /* The message of an answer that is an error. */
 int answer_error(struct connection *c, struct error *err);

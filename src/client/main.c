@@ -8,21 +8,27 @@
 
 #include "base/util.h"
 #include "client/client.h"
+#include "client/table.h"
 
 #define DEFAULT_URL "http://127.0.0.1:7878"
 
-static const struct client_verb *const verbs[] = { &verb_ps,  &verb_top, &verb_logs,	&verb_exec,
-						   &verb_kill, &verb_cp, &verb_forward, &verb_cert };
+static const struct client_verb *const verbs[] = {
+	&verb_ps, &verb_top, &verb_logs, &verb_exec, &verb_kill, &verb_cp, &verb_forward, &verb_cert
+};
 
 int client_fail(const struct error *err)
 {
-	fprintf(stderr, "hotcell: %s\n", err->message);
+	char shown[sizeof(err->message)];
+
+	memcpy(shown, err->message, sizeof(shown));
+	clean_text(shown);
+	fprintf(stderr, "hotcell: %s\n", shown);
 	return 1;
 }
 
 static int usage(const struct client_verb *v)
 {
-	printf("Usage: hotcell %s %s\n\n%s\n\nOptions:\n", v->name, v->usage, v->help);
+	printf("Usage: hotcell %s %s\n\n%s\n\n", v->name, v->usage, v->help);
 	options_help(v->options, v->option_count);
 	return 0;
 }
@@ -36,9 +42,10 @@ static int find_server(struct client_options *o, struct error *err)
 	if (!o->key)
 		o->key = getenv("E2B_API_KEY");
 	if (!o->key)
-		return error_set(err, 0,
-				 "no API key: set E2B_API_KEY to the one that `hotcell serve` showed, "
-				 "or use --key (`hotcell key add NAME` makes another one)");
+		return error_set(
+			err, 0,
+			"no API key: set E2B_API_KEY to the one that `hotcell serve` showed, "
+			"or use --key (`hotcell key add NAME` makes another one)");
 	if (strpbrk(o->key, "\r\n"))
 		return error_set(err, 0, "the API key contains a line end");
 	o->endpoint.key = o->key;
@@ -46,66 +53,24 @@ static int find_server(struct client_options *o, struct error *err)
 	return endpoint_parse(&o->endpoint, o->url, err);
 }
 
-int client_find(struct client_options *o, const char *id, char ret[24], struct error *err)
-{
-	json_t *list = NULL, *s;
-	size_t i, length = strlen(id), found = 0;
-
-	if (length == 0 || length > 21 || id[strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789")])
-		return error_set(err, 0, "'%.60s' is not the id of a sandbox", id);
-	snprintf(ret, 24, "%s", id);
-	if (length == 21)
-		return 0;
-	int r = call(&o->endpoint, "GET", "/v2/sandboxes?limit=100", NULL, &list, err);
-	json_array_foreach(list, i, s) {
-		const char *full = json_string_value(json_object_get(s, "sandboxID"));
-		if (full && strncmp(full, id, length) == 0) {
-			snprintf(ret, 24, "%s", full);
-			found++;
-		}
-	}
-	json_decref(list);
-	if (r == 0 && found != 1)
-		r = error_set(err, 0, "%s sandbox begins with '%s'",
-			      found ? "more than one" : "no", id);
-	return r;
-}
-
-int client_token(struct client_options *o, const char *id, char ret[64], struct error *err)
-{
-	char path[128];
-	json_t *detail = NULL;
-
-	snprintf(path, sizeof(path), "/sandboxes/%s", id);
-	int r = call(&o->endpoint, "GET", path, NULL, &detail, err);
-	const char *token = json_string_value(json_object_get(detail, "envdAccessToken"));
-	const char *state = json_string_value(json_object_get(detail, "state"));
-	snprintf(ret, 64, "%s", token ? token : "");
-	if (r == 0 && state && strcmp(state, "running") != 0)
-		r = error_set(err, 0, "sandbox %s is %s", id, state);
-	json_decref(detail);
-	return r;
-}
-
 static int run_verb(const struct client_verb *v, int argc, char **argv)
 {
 	static struct client_options o;
 	struct error err;
 
-	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			return usage(v);
-	}
 	options_init(v->options, v->option_count, &o);
 	int used = options_parse(v->options, v->option_count, &o, argc, argv, &err);
 	if (used < 0) {
 		client_fail(&err);
 		return 2;
 	}
+	if (o.help)
+		return usage(v);
 	o.count = argc - used;
 	o.arguments = argv + used;
 	if (o.count < v->min_arguments || (v->max_arguments >= 0 && o.count > v->max_arguments)) {
-		fprintf(stderr, "Usage: hotcell %s %s\n", v->name, v->usage);
+		fprintf(stderr, "Usage: hotcell %s %s\n(hotcell %s --help tells more)\n", v->name,
+			v->usage, v->name);
 		return 2;
 	}
 	if (!v->offline && find_server(&o, &err) < 0)

@@ -5,49 +5,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/util.h"
-#include "client/client.h"
 #include "client/table.h"
+#include "client/target.h"
 
-#define PAGE_MAX 100
-#define IDS_MAX	 (PAGE_MAX * 24)
+#define IDS_MAX 100 /* of one question */
 
 static const char *text(const json_t *o, const char *name)
 {
 	const char *s = json_string_value(json_object_get(o, name));
 	return s ? s : "";
-}
-
-/* Everything, page after page; the cursor is the last row's place. */
-static int list_all(struct client_options *o, const char *states, json_t **ret, struct error *err)
-{
-	char path[512], next[256] = "";
-	json_t *all = json_array(), *page = NULL;
-	int r = 0;
-
-	do {
-		snprintf(path, sizeof(path), "/v2/sandboxes?state=%s&limit=%d%s%s", states, PAGE_MAX,
-			 next[0] ? "&nextToken=" : "", next);
-		r = call_page(&o->endpoint, path, &page, next, sizeof(next), err);
-		if (r == 0)
-			json_array_extend(all, page);
-		json_decref(page);
-		page = NULL;
-	} while (r == 0 && next[0]);
-	if (r < 0) {
-		json_decref(all);
-		return r;
-	}
-	*ret = all;
-	return 0;
-}
-
-static int print_json(json_t *value)
-{
-	json_dumpf(value, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(value);
-	return 0;
 }
 
 /* ---- ps ---- */
@@ -78,28 +46,30 @@ static void add_sandbox(struct table *t, const json_t *s, bool all)
 
 static int run_ps(struct client_options *o)
 {
-	static const char *const heads[] = { "SANDBOX", "TEMPLATE", "STATE", "AGE",
+	static const char *const heads[] = { "SANDBOX", "TEMPLATE", "STATE",  "AGE",
 					     "LEFT",	"CPUS",	    "MEMORY", "REASON" };
 	struct table t;
 	struct error err;
 	json_t *list, *s;
 	size_t i;
 
-	if (list_all(o, o->all ? "running,paused,ended" : "running,paused", &list, &err) < 0)
+	if (client_list(o, o->all ? "running,paused,ended" : "running,paused", &list, &err) < 0)
 		return client_fail(&err);
-	if (o->json)
-		return print_json(list);
-	table_init(&t, heads, o->all ? 8 : 7);
-	json_array_foreach(list, i, s)
-		add_sandbox(&t, s, o->all);
-	table_print(&t);
-	table_fini(&t);
+	if (o->json) {
+		print_json(list, JSON_INDENT(2));
+	} else {
+		table_init(&t, heads, o->all ? 8 : 7);
+		json_array_foreach(list, i, s) add_sandbox(&t, s, o->all);
+		table_print(&t);
+		table_fini(&t);
+	}
 	json_decref(list);
 	return 0;
 }
 
 static const struct option_spec ps_options[] = {
 	CLIENT_COMMON,
+	CLIENT_JSON,
 	{ .name = "all",
 	  .letter = 'a',
 	  .kind = OPTION_FLAG,
@@ -109,8 +79,15 @@ static const struct option_spec ps_options[] = {
 };
 
 const struct client_verb verb_ps = {
-	"ps", "[OPTIONS]", "Lists the sandboxes of the server.", ps_options, ARRAY_SIZE(ps_options),
-	0,    0,	   run_ps, false,
+	"ps",
+	"[OPTIONS]",
+	"Lists the sandboxes of the server.",
+	ps_options,
+	ARRAY_SIZE(ps_options),
+	0,
+	0,
+	run_ps,
+	false,
 };
 
 /* ---- top ---- */
@@ -118,22 +95,23 @@ const struct client_verb verb_ps = {
 static int read_usage(struct client_options *o, json_t **ret_list, json_t **ret_usage,
 		      struct error *err)
 {
-	char path[IDS_MAX + 64];
+	char path[IDS_MAX * 24 + 64];
 	json_t *list, *s;
 	size_t i;
 
-	int r = list_all(o, "running", &list, err);
+	int r = client_list(o, "running", &list, err);
 	if (r < 0)
 		return r;
 	*ret_list = list;
 	*ret_usage = json_object();
-	for (size_t first = 0; first < json_array_size(list) && r == 0; first += PAGE_MAX) {
-		size_t n = (size_t)snprintf(path, sizeof(path), "/sandboxes/metrics?sandbox_ids=");
+	for (size_t first = 0; first < json_array_size(list) && r == 0; first += IDS_MAX) {
+		struct text t = TEXT_INIT(path);
 		json_t *answer = NULL;
-		json_array_foreach(list, i, s) {
-			if (i >= first && i < first + PAGE_MAX)
-				n += (size_t)snprintf(path + n, sizeof(path) - n, "%s%s",
-						      i > first ? "," : "", text(s, "sandboxID"));
+		text_printf(&t, "/sandboxes/metrics?sandbox_ids=");
+		json_array_foreach(list, i, s)
+		{
+			if (i >= first && i < first + IDS_MAX)
+				text_printf(&t, "%s%s", i > first ? "," : "", text(s, "sandboxID"));
 		}
 		r = call(&o->endpoint, "GET", path, NULL, &answer, err);
 		json_object_update(*ret_usage, json_object_get(answer, "sandboxes"));
@@ -182,16 +160,16 @@ static int show_top(struct client_options *o, bool clear)
 		return client_fail(&err);
 	}
 	if (o->json) {
-		json_decref(list);
-		return print_json(usage);
+		print_json(usage, JSON_INDENT(2));
+	} else {
+		table_init(&t, heads, ARRAY_SIZE(heads));
+		json_array_foreach(list, i, s)
+			add_usage(&t, s, json_object_get(usage, text(s, "sandboxID")));
+		printf("%s", clear ? "\033[H\033[J" : "");
+		table_print(&t);
+		fflush(stdout);
+		table_fini(&t);
 	}
-	table_init(&t, heads, ARRAY_SIZE(heads));
-	json_array_foreach(list, i, s)
-		add_usage(&t, s, json_object_get(usage, text(s, "sandboxID")));
-	printf("%s", clear ? "\033[H\033[J" : "");
-	table_print(&t);
-	fflush(stdout);
-	table_fini(&t);
 	json_decref(list);
 	json_decref(usage);
 	return 0;
@@ -212,6 +190,7 @@ static int run_top(struct client_options *o)
 
 static const struct option_spec top_options[] = {
 	CLIENT_COMMON,
+	CLIENT_JSON,
 	{ .name = "interval",
 	  .letter = 'd',
 	  .kind = OPTION_DURATION,
@@ -223,8 +202,15 @@ static const struct option_spec top_options[] = {
 };
 
 const struct client_verb verb_top = {
-	"top", "[OPTIONS]", "Shows what the running sandboxes use.", top_options,
-	ARRAY_SIZE(top_options), 0, 0, run_top, false,
+	"top",
+	"[OPTIONS]",
+	"Shows what the running sandboxes use.",
+	top_options,
+	ARRAY_SIZE(top_options),
+	0,
+	0,
+	run_top,
+	false,
 };
 
 /* ---- kill ---- */
@@ -232,26 +218,39 @@ const struct client_verb verb_top = {
 static int run_kill(struct client_options *o)
 {
 	char id[24], path[64];
+	json_t *ended = json_array();
 	struct error err;
 	int status = 0;
 
 	for (int i = 0; i < o->count; i++) {
-		int r = client_find(o, o->arguments[i], id, &err);
+		int r = client_find(o, o->arguments[i], "running,paused", id, &err);
 		if (r == 0) {
 			snprintf(path, sizeof(path), "/sandboxes/%s", id);
 			r = call(&o->endpoint, "DELETE", path, NULL, NULL, &err);
 		}
 		if (r < 0)
 			status = client_fail(&err);
-		else if (!o->json)
+		else if (o->json)
+			json_array_append_new(ended, json_string(id));
+		else
 			printf("%s\n", id);
 	}
+	if (o->json)
+		print_json(ended, 0);
+	json_decref(ended);
 	return status;
 }
 
-static const struct option_spec kill_options[] = { CLIENT_COMMON };
+static const struct option_spec kill_options[] = { CLIENT_COMMON, CLIENT_JSON };
 
 const struct client_verb verb_kill = {
-	"kill", "[OPTIONS] SANDBOX...", "Ends sandboxes.", kill_options, ARRAY_SIZE(kill_options),
-	1,	-1,			run_kill,	   false,
+	"kill",
+	"[OPTIONS] SANDBOX...",
+	"Ends sandboxes.",
+	kill_options,
+	ARRAY_SIZE(kill_options),
+	1,
+	-1,
+	run_kill,
+	false,
 };

@@ -29,28 +29,78 @@ bool table_row(struct table *t)
 	return true;
 }
 
-/* What the server says is shown, not obeyed: no control characters reach the terminal. */
+/* C1 controls, and what turns the direction of the text around, as UTF-8. */
+static size_t hostile_size(const unsigned char *s)
+{
+	if (s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0)
+		return 2;
+	if (s[0] == 0xe2 && ((s[1] == 0x80 && s[2] >= 0xa8 && s[2] <= 0xae) ||
+			     (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9)))
+		return 3;
+	return 0;
+}
+
+void clean_text(char *text)
+{
+	unsigned char *out = (unsigned char *)text;
+
+	for (const unsigned char *s = out; *s;) {
+		size_t size = hostile_size(s);
+		bool control = *s < ' ' || *s == 0x7f;
+		*out++ = size || control ? '?' : *s;
+		s += size ? size : 1;
+	}
+	*out = '\0';
+}
+
+/* A character that is cut in its middle goes. */
+static void cut_utf8(char *text, size_t size)
+{
+	size_t at = size;
+
+	while (at > 0 && ((unsigned char)text[at - 1] & 0xc0) == 0x80)
+		at--;
+	if (at > 0 && (unsigned char)text[at - 1] >= 0xc0)
+		text[at - 1] = '\0';
+}
+
 void table_set(struct table *t, unsigned int column, const char *format, ...)
 {
 	char *cell = t->cells[(size_t)(t->rows - 1) * t->columns + column];
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(cell, TABLE_CELL_MAX, format, ap);
+	int n = vsnprintf(cell, TABLE_CELL_MAX, format, ap);
 	va_end(ap);
-	for (; *cell; cell++) {
-		if ((unsigned char)*cell < ' ' || *cell == 0x7f)
-			*cell = '?';
-	}
+	if (n >= TABLE_CELL_MAX)
+		cut_utf8(cell, TABLE_CELL_MAX - 1);
+	clean_text(cell);
+}
+
+/* Characters, not bytes. */
+static int length(const char *s)
+{
+	int n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
 }
 
 static int width(const struct table *t, unsigned int column)
 {
-	size_t w = strlen(t->heads[column]);
+	int w = length(t->heads[column]);
 
 	for (unsigned int r = 0; r < t->rows; r++)
-		w = MAX(w, strlen(t->cells[(size_t)r * t->columns + column]));
-	return (int)w;
+		w = MAX(w, length(t->cells[(size_t)r * t->columns + column]));
+	return w;
+}
+
+static void print_cell(const struct table *t, unsigned int column, const char *text)
+{
+	bool last = column + 1 == t->columns;
+
+	printf("%s%*s", text, last ? 0 : width(t, column) - length(text) + 2, "");
 }
 
 void table_print(const struct table *t)
@@ -59,15 +109,19 @@ void table_print(const struct table *t)
 
 	printf("%s", bold ? "\033[1m" : "");
 	for (unsigned int c = 0; c < t->columns; c++)
-		printf("%-*s%s", c + 1 < t->columns ? width(t, c) : 0, t->heads[c],
-		       c + 1 < t->columns ? "  " : "");
+		print_cell(t, c, t->heads[c]);
 	printf("%s\n", bold ? "\033[0m" : "");
 	for (unsigned int r = 0; r < t->rows; r++) {
 		for (unsigned int c = 0; c < t->columns; c++)
-			printf("%-*s%s", c + 1 < t->columns ? width(t, c) : 0,
-			       t->cells[(size_t)r * t->columns + c],
-			       c + 1 < t->columns ? "  " : "\n");
+			print_cell(t, c, t->cells[(size_t)r * t->columns + c]);
+		putchar('\n');
 	}
+}
+
+void print_json(json_t *value, size_t flags)
+{
+	json_dumpf(value, stdout, flags | (isatty(STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0));
+	putchar('\n');
 }
 
 void table_fini(struct table *t)

@@ -1,6 +1,7 @@
 /* Columns for people: as wide as their longest cell; a bold head on a terminal. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -17,7 +18,7 @@ void table_init(struct table *t, const char *const *heads, unsigned int columns)
 /* The next row's cells are all set with table_set(). False: out of memory. */
 bool table_row(struct table *t);
 __attribute__((format(printf, 3, 4))) void table_set(struct table *t, unsigned int column,
-						      const char *format, ...);
+						     const char *format, ...);
 void table_print(const struct table *t);
 void table_fini(struct table *t);
 
@@ -27,3 +28,7 @@ void format_span(char *out, size_t size, double seconds);
 void format_bytes(char *out, size_t size, double bytes);
 /* Seconds since the epoch of an RFC 3339 text; 0 = none. */
 double parse_time(const char *text);
+/* What a server says is shown, not obeyed: controls, of ASCII and Unicode, become '?', in place. */
+void clean_text(char *text);
+/* A value and a line end; on a terminal in ASCII. */
+void print_json(json_t *value, size_t flags);
