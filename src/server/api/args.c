@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/api/json.h"
+
 void args_fail(struct args *a, const char *format, ...)
 {
 	va_list ap;
@@ -25,7 +27,7 @@ void args_init(struct args *a, const uint8_t *body, size_t size, bool optional)
 		a->object = json_object();
 		return;
 	}
-	a->object = json_loadb((const char *)body, size, JSON_REJECT_DUPLICATES, &error);
+	a->object = json_parse(body, size, JSON_REJECT_DUPLICATES, &error);
 	if (!a->object)
 		args_fail(a, "the body is not valid JSON: line %d, column %d: %.120s", error.line,
 			  error.column, error.text);

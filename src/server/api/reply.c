@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "server/api/time.h"
@@ -31,6 +32,26 @@ void reply_failure(struct http_exchange *x, const struct error *err, unsigned in
 	http_error(x, status, "%s", err->message);
 }
 
+json_t *reply_text(const char *bytes)
+{
+	json_t *v = json_string(bytes);
+	static char shown[4096 * 3];
+	size_t n = 0;
+
+	if (v)
+		return v;
+	for (const char *s = bytes; *s && n < sizeof(shown) - 4; s++) {
+		if ((unsigned char)*s < 0x80) {
+			shown[n++] = *s;
+		} else {
+			memcpy(shown + n, "\xef\xbf\xbd", 3);
+			n += 3;
+		}
+	}
+	shown[n] = '\0';
+	return json_string(shown);
+}
+
 void reply_json(struct http_exchange *x, int status, json_t *value)
 {
 	if (value)
@@ -48,7 +69,7 @@ void reply_empty(struct http_exchange *x)
 void reply_no_sandbox(struct http_exchange *x, const char *id)
 {
 	reply_json(x, 502,
-		   json_pack("{s:s, s:s, s:i}", "sandboxId", id, "message",
+		   json_pack("{s:o, s:s, s:i}", "sandboxId", reply_text(id), "message",
 			     "The sandbox was not found", "code", 502));
 }
 

@@ -16,6 +16,9 @@ void reply_closed_port(struct http_exchange *x, const char *id, unsigned int por
 /* 204. */
 void reply_empty(struct http_exchange *x);
 /* Takes over the reference to value. */
+/* A JSON string of bytes that may be no UTF-8: those beyond ASCII are then replaced (U+FFFD). NULL: no
+ * memory. */
+json_t *reply_text(const char *bytes);
 void reply_json(struct http_exchange *x, int status, json_t *value);
 /* Fields that browsers want on every answer. */
 void reply_cors(struct http_exchange *x);

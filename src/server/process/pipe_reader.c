@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -86,9 +87,14 @@ void pipe_reader_pause(struct pipe_reader *r, bool pause)
 		uv_poll_start(&r->poll, UV_READABLE, readable);
 }
 
+/* Only what is there now: others may still write, faster than this reads. */
 void pipe_reader_drain(struct pipe_reader *r)
 {
-	while (r && !r->ended && !r->freed && read_piece(r))
+	int left = 0;
+
+	if (!r || r->ended || r->freed || ioctl(r->fd, FIONREAD, &left) < 0)
+		return;
+	for (; left > 0 && !r->ended && !r->freed && read_piece(r); left -= (int)r->piece)
 		;
 }
 

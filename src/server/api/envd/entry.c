@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "server/api/envd/envd_internal.h"
+#include "server/api/reply.h"
 #include "server/api/time.h"
 #include "wire/wire.h"
 
@@ -61,27 +62,6 @@ static void set_metadata(json_t *o, const struct wire_entry *e)
 		json_decref(metadata);
 }
 
-/* Names are bytes and JSON is UTF-8: what is not is shown with replacement characters. */
-static json_t *name_json(const char *name)
-{
-	json_t *v = json_string(name);
-	static char shown[4096 * 3];
-	size_t n = 0;
-
-	if (v)
-		return v;
-	for (const char *s = name; *s && n < sizeof(shown) - 4; s++) {
-		if ((unsigned char)*s < 0x80) {
-			shown[n++] = *s;
-		} else {
-			memcpy(shown + n, "\xef\xbf\xbd", 3);
-			n += 3;
-		}
-	}
-	shown[n] = '\0';
-	return json_string(shown);
-}
-
 json_t *envd_entry_json(const struct wire_entry *e)
 {
 	char permissions[24], size[24], time[TIME_TEXT_SIZE];
@@ -92,15 +72,15 @@ json_t *envd_entry_json(const struct wire_entry *e)
 	snprintf(size, sizeof(size), "%llu", (unsigned long long)e->size);
 	time_format(e->mtime_ns / NS_PER_US, time);
 	json_t *o = json_pack("{s:o, s:s, s:o, s:s, s:i, s:s, s:s, s:s, s:s}", "name",
-			      name_json(e->name), "type",
+			      reply_text(e->name), "type",
 			      types[e->type <= WIRE_ENTRY_SYMLINK ? e->type : WIRE_ENTRY_OTHER],
-			      "path", name_json(e->path), "size", size, "mode", (int)(mode & 0777),
+			      "path", reply_text(e->path), "size", size, "mode", (int)(mode & 0777),
 			      "permissions", permissions, "owner", e->owner, "group", e->group,
 			      "modifiedTime", time);
 	if (!o)
 		return NULL;
 	if (link)
-		json_object_set_new(o, "symlinkTarget", name_json(e->target));
+		json_object_set_new(o, "symlinkTarget", reply_text(e->target));
 	set_metadata(o, e);
 	return o;
 }

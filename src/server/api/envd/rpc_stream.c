@@ -11,14 +11,14 @@
 #include <uv.h>
 
 #include "base/util.h"
+#include "codec/envelope.h"
 #include "server/api/envd/rpc_internal.h"
 #include "server/api/explain.h"
+#include "server/api/json.h"
 #include "server/api/reply.h"
 #include "server/server.h"
 
 #define CONTENT_TYPE	    "application/connect+json"
-#define ENVELOPE_HEAD	    5
-#define FLAG_END	    0x02
 #define UNSENT_MAX	    (256u << 10)
 #define KEEPALIVE_DEFAULT_S 90
 #define KEEPALIVE_MAX_S	    3600
@@ -60,10 +60,10 @@ static void stream_free(struct rpc_stream *st)
 static void send_envelope(struct rpc_stream *st, uint8_t flags, const char *text)
 {
 	size_t size = strlen(text);
-	uint8_t head[ENVELOPE_HEAD] = { flags, (uint8_t)(size >> 24), (uint8_t)(size >> 16),
-					(uint8_t)(size >> 8), (uint8_t)size };
+	uint8_t head[ENVELOPE_HEAD];
 	uint8_t small[4096];
 
+	envelope_head(head, flags, (uint32_t)size);
 	if (st->timers)
 		st->timers->used = true;
 	if (size <= sizeof(small) - ENVELOPE_HEAD) {
@@ -97,7 +97,7 @@ static void finish(struct rpc_stream *st, const char *end)
 
 	http_on_close(x, NULL, NULL);
 	http_on_drain(x, 0, NULL, NULL);
-	send_envelope(st, FLAG_END, end);
+	send_envelope(st, ENVELOPE_END, end);
 	stream_free(st);
 	http_finish(x);
 }
@@ -115,8 +115,8 @@ void rpc_stream_fail(struct rpc_stream *st, enum rpc_code code, const char *form
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	json_t *end = json_pack("{s:{s:s, s:s}}", "error", "code", rpc_codes[code].name, "message",
-				text);
+	json_t *end = json_pack("{s:{s:s, s:o}}", "error", "code", rpc_codes[code].name, "message",
+				reply_text(text));
 	char *json = end ? json_dumps(end, JSON_COMPACT) : NULL;
 	json_decref(end);
 	finish(st, json ? json : "{\"error\":{\"code\":\"internal\"}}");
@@ -217,15 +217,14 @@ static struct rpc_timers *start_timers(struct rpc_stream *st)
 /* The one envelope of the request; NULL = malformed. */
 static json_t *parse_envelope(const uint8_t *data, size_t size)
 {
-	if (size < ENVELOPE_HEAD || data[0] != 0)
+	struct envelope e;
+	json_error_t error;
+
+	if (envelope_parse(data, size, RPC_BODY_MAX, &e) != (int64_t)size || size == 0 || e.flags)
 		return NULL;
-	uint32_t length = (uint32_t)data[1] << 24 | (uint32_t)data[2] << 16 |
-			  (uint32_t)data[3] << 8 | data[4];
-	if (length != size - ENVELOPE_HEAD)
-		return NULL;
-	if (length == 0)
+	if (e.size == 0)
 		return json_object();
-	json_t *v = json_loadb((const char *)data + ENVELOPE_HEAD, length, 0, NULL);
+	json_t *v = json_parse(e.payload, e.size, 0, &error);
 	if (json_is_object(v))
 		return v;
 	json_decref(v);

@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "server/api/envd/rpc_internal.h"
 #include "server/api/explain.h"
+#include "server/api/json.h"
 #include "server/api/reply.h"
 #include "wire/wire.h"
 
@@ -51,7 +52,8 @@ static void answer(struct http_exchange *x, int status, json_t *message)
 static void answer_error(struct http_exchange *x, enum rpc_code code, const char *text)
 {
 	answer(x, rpc_codes[code].status,
-	       json_pack("{s:s, s:s}", "code", rpc_codes[code].name, "message", text));
+	       json_pack("{s:s, s:o}", "code", rpc_codes[code].name, "message",
+			 reply_text(text)));
 }
 
 void rpc_reply(struct rpc_call *c, json_t *message)
@@ -114,7 +116,7 @@ static void collected(struct http_exchange *x, void *ctx, const uint8_t *data, s
 		answer_error(x, RPC_RESOURCE_EXHAUSTED, "out of memory");
 		return;
 	}
-	c->request = size ? json_loadb((const char *)data, size, 0, &error) : json_object();
+	c->request = size ? json_parse(data, size, 0, &error) : json_object();
 	if (!json_is_object(c->request)) {
 		call_free(c);
 		answer_error(x, RPC_INVALID_ARGUMENT, "the request is not a JSON object");

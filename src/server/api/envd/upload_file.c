@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "server/api/envd/files.h"
 #include "server/api/envd/upload_internal.h"
+#include "server/api/reply.h"
 #include "server/runtime/runtime.h"
 #include "server/server.h"
 
@@ -17,12 +18,13 @@
 
 static json_t *file_json(const struct wire_entry *e)
 {
-	json_t *o = json_pack("{s:s, s:s, s:s}", "path", e->path, "name", e->name, "type", "file");
+	json_t *o = json_pack("{s:o, s:o, s:s}", "path", reply_text(e->path), "name",
+			      reply_text(e->name), "type", "file");
 	json_t *metadata = e->metadata_count ? json_object() : NULL;
 
 	for (uint32_t i = 0; i < e->metadata_count; i++)
 		json_object_set_new(metadata, e->metadata[i].key,
-				    json_string(e->metadata[i].value));
+				    reply_text(e->metadata[i].value));
 	if (o && metadata)
 		json_object_set_new(o, "metadata", metadata);
 	return o;
@@ -149,6 +151,9 @@ void upload_explain(struct upload *u, int error)
 		break;
 	case -E2BIG:
 		upload_refuse(u, 400, "too many files in one request, or a part's head is too long");
+		break;
+	case -EFBIG:
+		upload_refuse(u, 400, "parts that are not named 'file' are too long");
 		break;
 	case -EBADMSG:
 		upload_refuse(u, 400, "the body is malformed");

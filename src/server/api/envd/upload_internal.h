@@ -41,6 +41,7 @@ struct upload {
 	uint32_t request;
 	bool waiting; /* for its answer: its content is complete */
 	bool skip;    /* a part that is not a file */
+	size_t skipped; /* bytes of such parts */
 
 	json_t *paths, *files; /* asked for; made */
 };

@@ -10,10 +10,12 @@
 #include "base/util.h"
 #include "server/api/envd/envd_internal.h"
 #include "server/api/envd/watchers.h"
+#include "server/api/reply.h"
 #include "server/runtime/runtime.h"
 
 #define PATH_BYTES_MAX 4096
-#define EVENTS_MAX     10000 /* kept for a watcher that nobody asks */
+#define EVENTS_MAX     10000 /* kept for the watchers of a sandbox that nobody asks */
+#define UNSENT_MAX     (4u << 20)
 #define WATCHERS_MAX   256
 
 static json_t *event_json(struct wire_in *in)
@@ -28,7 +30,7 @@ static json_t *event_json(struct wire_in *in)
 
 	if (in->failed || type >= ARRAY_SIZE(types))
 		return NULL;
-	json_t *o = json_pack("{s:s, s:s}", "name", name, "type", types[type]);
+	json_t *o = json_pack("{s:o, s:s}", "name", reply_text(name), "type", types[type]);
 	if (o && has_entry && wire_get_entry(in, &e))
 		json_object_set_new(o, "entry", envd_entry_json(&e));
 	return o;
@@ -56,6 +58,18 @@ struct watch_stream {
 	uint32_t request;
 };
 
+/* The sandbox cannot be slowed down by who watches it, and what waits here is memory. */
+static void end_slow_reader(struct watch_stream *w)
+{
+	struct rpc_stream *st = w->stream;
+
+	if (st->sandbox->runtime)
+		runtime_cancel(st->sandbox->runtime, w->request);
+	st->ctx = NULL;
+	free(w);
+	rpc_stream_fail(st, RPC_RESOURCE_EXHAUSTED, "the events are not read as fast as they come");
+}
+
 static void stream_event(void *ctx, const struct runtime_answer *a)
 {
 	struct watch_stream *w = ctx;
@@ -71,6 +85,8 @@ static void stream_event(void *ctx, const struct runtime_answer *a)
 		json_t *event = event_json(a->body);
 		if (event)
 			rpc_stream_send(w->stream, json_pack("{s:o}", "filesystem", event));
+		if (http_unsent(w->stream->x) > UNSENT_MAX)
+			end_slow_reader(w);
 	}
 }
 
@@ -129,13 +145,16 @@ struct watcher {
 struct watcher_table {
 	struct list watchers;
 	unsigned int count;
+	size_t kept; /* events of all of them */
 	uint64_t next;
 };
 
 static void watcher_free(struct watcher *w)
 {
-	if (list_linked(&w->link))
+	if (list_linked(&w->link)) {
 		w->sandbox->watchers->count--;
+		w->sandbox->watchers->kept -= json_array_size(w->events);
+	}
 	list_del(&w->link);
 	json_decref(w->events);
 	free(w);
@@ -157,6 +176,7 @@ void watchers_free(struct sandbox *s)
 	s->watchers = NULL;
 }
 
+/* One whose creator still waits for its name has none yet. */
 static struct watcher *find_watcher(struct rpc_call *c)
 {
 	const char *id = rpc_string(c->request, "watcherId");
@@ -164,7 +184,7 @@ static struct watcher *find_watcher(struct rpc_call *c)
 
 	if (c->sandbox->watchers) {
 		list_for_each(w, &c->sandbox->watchers->watchers, link) {
-			if (strcmp(w->id, id) == 0)
+			if (!w->creator && strcmp(w->id, id) == 0)
 				return w;
 		}
 	}
@@ -186,10 +206,10 @@ static void watcher_event(void *ctx, const struct runtime_answer *a)
 		watcher_free(w);
 	} else if (a->type == WIRE_DONE && c) {
 		rpc_reply(c, json_pack("{s:s}", "watcherId", w->id));
-	} else if (json_array_size(w->events) < EVENTS_MAX) {
+	} else if (w->sandbox->watchers->kept < EVENTS_MAX) {
 		json_t *event = event_json(a->body);
-		if (event)
-			json_array_append_new(w->events, event);
+		if (event && json_array_append_new(w->events, event) == 0)
+			w->sandbox->watchers->kept++;
 	}
 }
 
@@ -252,6 +272,7 @@ void envd_get_watcher_events(struct rpc_call *c)
 	if (!w)
 		return;
 	json_t *events = w->events;
+	c->sandbox->watchers->kept -= json_array_size(events);
 	w->events = json_array();
 	rpc_reply(c, json_pack("{s:o}", "events", events));
 }
