@@ -62,10 +62,11 @@ async function interactive() {
 }
 
 const measures = {
-  // Pauses let the pool refill: a create from the pool. Back to back it runs dry: cold ones.
+  // Pauses let the pool refill: a create from the pool. Of those back to back some are cold.
   async create_http() { print('create, plain HTTP, pool', await sequence(times(50), create, async (s) => { await kill(s.sandboxID); await pause(60) })) },
   async create_sdk() { print('create, SDK, pool', await sequence(times(50), () => Sandbox.create(), async (s) => { await s.kill(); await pause(60) })) },
-  async create_cold() { print('create, plain HTTP, back to back', await sequence(times(60), create, (s) => kill(s.sandboxID))) },
+  async create_cold() { print('create, plain HTTP, no pool', await sequence(times(60), create, (s) => kill(s.sandboxID))) },
+  async create_row() { print('create, plain HTTP, back to back', await sequence(times(60), create, (s) => kill(s.sandboxID))) },
   async interactive() { print('time to interactive, SDK, one by one', await sequence(times(50), interactive, async (s) => { await s.kill(); await pause(60) })) },
   async staggered() {
     const values = []
@@ -105,12 +106,6 @@ const measures = {
       print(`file write ${name}, SDK`, write)
       print(`file read ${name}, SDK`, read)
     }
-    const token = s.envdAccessToken ?? (await http('POST', `/sandboxes/${s.sandboxId}/connect`, '{"timeout":600}').then((r) => JSON.parse(r.body).envdAccessToken))
-    const headers = { 'E2b-Sandbox-Id': s.sandboxId, 'E2b-Sandbox-Port': '49983', 'X-Access-Token': token, 'Content-Type': 'application/octet-stream' }
-    const big = Buffer.alloc(100 << 20, 97)
-    const rate = (values) => values.map((ms) => big.length / 1e6 / (ms / 1000))
-    print('file write 100 MiB, plain HTTP', rate(await sequence(times(5), () => http('POST', '/files?path=/tmp/g', big, headers))), 'MB/s')
-    print('file read 100 MiB, plain HTTP', rate(await sequence(times(5), () => http('GET', '/files?path=/tmp/g', undefined, headers))), 'MB/s')
     await s.kill()
   },
 }
