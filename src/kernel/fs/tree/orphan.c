@@ -8,8 +8,9 @@
  * host says: it grants a write lease only on a file that nobody else has open or mapped.
  *
  * Nearly always nobody has, and the file goes at once. The others are in a list which is looked
- * through when a charge does not fit and when somebody asks for free space; once that takes long,
- * never so often that it takes more than a twentieth of the time.
+ * through when a charge does not fit and when somebody asks for free space. A few are looked at each
+ * time: what is free must not be refused because a busy host was slow a moment ago. Many, once that
+ * takes long, never so often that it takes more than a twentieth of the time.
  */
 #include "kernel/fs/tree/orphan.h"
 
@@ -19,6 +20,7 @@
 #include "kernel/core/limits.h"
 #include "kernel/host/host_ref.h"
 
+#define FEW 16u
 #define COST_FACTOR 20
 #define CHEAP_NS NSEC_PER_MSEC
 
@@ -30,7 +32,8 @@ struct orphan {
 
 struct orphans {
 	struct orphan *first;
-	uint64_t next_look;
+	uint64_t count;
+	uint64_t next_look; /* when they are many */
 };
 
 static struct orphans *orphans(void)
@@ -62,6 +65,7 @@ void orphan_drop(struct host_ref *ref, uint64_t charged)
 	o->charged = charged;
 	o->next = all->first;
 	all->first = o;
+	all->count++;
 }
 
 void orphan_reap(void)
@@ -69,7 +73,7 @@ void orphan_reap(void)
 	struct orphans *all = orphans();
 	uint64_t begun = clock_boot();
 
-	if (!all || !all->first || begun < all->next_look)
+	if (!all || !all->first || (all->count > FEW && begun < all->next_look))
 		return;
 	for (struct orphan **at = &all->first; *at;) {
 		struct orphan *o = *at;
@@ -78,6 +82,7 @@ void orphan_reap(void)
 			continue;
 		}
 		*at = o->next;
+		all->count--;
 		drop_now(&o->ref, o->charged);
 		kfree(o);
 	}
