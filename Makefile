@@ -4,7 +4,7 @@ BUILD = build
 JOBS := $(shell nproc)
 NINJA = ninja -j $(JOBS) -C
 
-.PHONY: all run check cpython asan fuzz faults coverage bench docs lint format install-build install-test clean help
+.PHONY: all run check cpython asan fuzz faults coverage bench docs lint format install-build install-test install uninstall clean help
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD) --quiet
@@ -73,6 +73,22 @@ install-build:
 
 install-test:
 	@tools/install.sh test
+
+# Installs the programs beside each other, the command's link, the systemd unit and the documents.
+PREFIX = /usr/local
+PROGRAMS = hotcell hotcell-kernel hotcell-stub hotcell-server hotcell-launcher hotcell-client
+INTO = $(DESTDIR)$(PREFIX)
+install: all
+	@install -d $(INTO)/bin $(INTO)/lib/hotcell $(INTO)/lib/systemd/system $(INTO)/share/doc/hotcell
+	@install -m 755 $(PROGRAMS:%=$(BUILD)/%) $(INTO)/lib/hotcell
+	@ln -sfn ../lib/hotcell/hotcell $(INTO)/bin/hotcell
+	@sed 's|/usr/local|$(PREFIX)|' packaging/hotcell.service > $(INTO)/lib/systemd/system/hotcell.service
+	@install -m 644 README.md LICENSE docs/*.md $(INTO)/share/doc/hotcell
+
+# Removes what `make install` has installed; data directories stay.
+uninstall:
+	@rm -rf $(INTO)/lib/hotcell $(INTO)/share/doc/hotcell
+	@rm -f $(INTO)/bin/hotcell $(INTO)/lib/systemd/system/hotcell.service
 
 clean:
 	@rm -rf build build-asan build-coverage build-fuzz

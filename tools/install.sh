@@ -14,10 +14,11 @@ build_packages() {
 	make             entry points: make, make run, make check
 	meson            the build itself
 	ninja-build      runs the build
+	pkgconf          tells the build where the libraries are
 	libuv1-dev       the server's loop: sockets, timers, signals
-	libssl-dev       the server's TLS, and hashes
+	libssl-dev       TLS of server and client, and hashes
 	libnghttp2-dev   the server's HTTP/2: frames, header compression, flow control
-	libjansson-dev   the server reads and writes JSON
+	libjansson-dev   server and client read and write JSON
 	libsqlite3-dev   the server's records outlive it
 	zlib1g-dev       uploads that clients have compressed
 	python3          the demonstration of make run; the test runner
@@ -81,7 +82,7 @@ test_packages() {
 	fi
 	if ! command -v npm >/dev/null 2>&1; then
 		cat <<-'LIST'
-		npm                      runs package scripts
+		npm                      runs package scripts; installs the SDKs that the server is tested with
 		LIST
 	fi
 }
