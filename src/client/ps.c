@@ -134,7 +134,8 @@ static void add_usage(struct table *t, const json_t *s, const json_t *m)
 	table_set(t, 0, "%s", text(s, "sandboxID"));
 	table_set(t, 1, "%s", *text(s, "alias") ? text(s, "alias") : text(s, "templateID"));
 	if (!m) {
-		table_set(t, 2, "-");
+		for (unsigned int column = 2; column < t->columns; column++)
+			table_set(t, column, "-");
 		return;
 	}
 	table_set(t, 2, "%.0f%%", number(m, "cpuUsedPct"));
