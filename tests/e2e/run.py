@@ -51,6 +51,21 @@ def read(path):
         return file.read()
 
 
+# ---- login shells ----
+
+def test_login_shells_have_the_path_of_their_user():
+    for shell in ("bash", "dash"):
+        check(":/usr/games" in output("--", shell, "-lc", "echo $PATH"), shell)
+        check("/usr/local/sbin:" in output("-u", "root", "--", shell, "-lc", "echo $PATH"), shell)
+
+
+def test_a_login_bash_starts_no_other_program():
+    """Every command of an SDK is one."""
+    first = output("--", "bash", "-lc", "bash -c 'echo $$ $PPID'; :")
+    child, shell = map(int, first.split())
+    check_equal(child, shell + 1)
+
+
 # ---- exit status ----
 
 def test_status_of_the_program():
