@@ -17,6 +17,12 @@ class Client(Daemon):
         return {**process.ENVIRONMENT, "E2B_API_URL": self.exports["E2B_API_URL"], "E2B_API_KEY": self.key,
                 **changes}
 
+    def __exit__(self, kind, *unused):
+        alive = self.child.poll() is None
+        super().__exit__(kind, *unused)
+        if kind is None and alive and self.child.returncode != 0:
+            raise AssertionError(f"the server ended with status {self.child.returncode}")
+
     def open(self, *arguments, env=None, **options):
         return subprocess.Popen([self.hotcell, *arguments], env=self.environment(**(env or {})),
                                 **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,

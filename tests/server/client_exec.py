@@ -1,4 +1,6 @@
 """`hotcell exec`: status, pipes, signals, terminals."""
+import fcntl
+import http.client
 import os
 import pty
 import select
@@ -6,7 +8,6 @@ import signal
 import struct
 import subprocess
 import sys
-import fcntl
 import termios
 
 from harness import scene, tap
@@ -100,6 +101,25 @@ def test_cut():
             c.child.kill()
             check_equal(child.wait(PATIENCE_S), 1)
             check("cut" in child.stderr.read().decode(), "it does not say why")
+
+
+def test_end_of_input_is_no_others_business():
+    """The descriptor of an input that has ended is soon somebody else's, who must not notice its end."""
+    with Client(pool=0) as c:
+        id = c.create()
+        with c.open("exec", id, "sh", "-c", "cat; echo ready; sleep 1000") as child:
+            check_equal(child.stdout.readline(), b"ready\n")
+            others = [http.client.HTTPConnection("127.0.0.1", c.port, timeout=PATIENCE_S) for unused in range(8)]
+            for turn in range(2):
+                for other in others:
+                    other.request("GET", "/health")
+                    check_equal(other.getresponse().read(), b"")
+                if turn == 0:
+                    c.output("kill", id)
+                    child.wait(PATIENCE_S)
+            check_equal(c.stop(), 0)
+            for other in others:
+                other.close()
 
 
 def test_paused():

@@ -21,6 +21,7 @@ struct pipe_writer {
 	uv_poll_t poll;
 	int fd;
 	bool broken, closing, freed;
+	bool unwatched; /* libuv has let go of `poll` */
 	struct list pieces;
 	size_t queued;
 };
@@ -29,7 +30,9 @@ static void closed(uv_handle_t *h)
 {
 	struct pipe_writer *w = h->data;
 
-	free(w);
+	w->unwatched = true;
+	if (w->freed)
+		free(w);
 }
 
 static void finish_piece(struct pipe_writer *w, struct piece *p, int error)
@@ -41,12 +44,17 @@ static void finish_piece(struct pipe_writer *w, struct piece *p, int error)
 	free(p);
 }
 
+/*
+ * The watch ends with the descriptor: libuv remembers its number, which the next connection may get,
+ * and would stop watching that when the handle is stopped or closed later.
+ */
 static void break_off(struct pipe_writer *w)
 {
+	if (w->broken)
+		return;
 	w->broken = true;
-	uv_poll_stop(&w->poll);
-	if (w->fd >= 0)
-		close(w->fd);
+	uv_close((uv_handle_t *)&w->poll, closed);
+	close(w->fd);
 	w->fd = -EBADF;
 	while (!list_empty(&w->pieces))
 		finish_piece(w, list_first(&w->pieces, struct piece, link), -EPIPE);
@@ -89,9 +97,10 @@ static void flush(struct pipe_writer *w)
 		if (w->freed)
 			return;
 	}
-	if (!w->freed)
-		uv_poll_stop(&w->poll);
-	if (w->closing && !w->broken)
+	if (w->broken)
+		return;
+	uv_poll_stop(&w->poll);
+	if (w->closing)
 		break_off(w);
 }
 
@@ -181,6 +190,8 @@ void pipe_writer_free(struct pipe_writer *w)
 	if (!w || w->freed)
 		return;
 	w->freed = true;
-	break_off(w);
-	uv_close((uv_handle_t *)&w->poll, closed);
+	if (w->unwatched)
+		free(w);
+	else
+		break_off(w);
 }
