@@ -92,10 +92,19 @@ static int tls_start(struct connection *c, struct error *err)
 					  : ERR_reason_error_string(ERR_peek_last_error()));
 }
 
+/* Names below "localhost" are this machine (RFC 6761), also where the resolver does not know them. */
+static const char *place(const char *host)
+{
+	static const char below[] = ".localhost";
+	size_t size = strlen(host), tail = sizeof(below) - 1;
+
+	return size > tail && strcmp(host + size - tail, below) == 0 ? "localhost" : host;
+}
+
 static int connect_any(const struct endpoint *e, struct error *err)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list, *a;
-	int fd = -1, one = 1, r = getaddrinfo(e->host, e->port, &hints, &list);
+	int fd = -1, one = 1, r = getaddrinfo(place(e->host), e->port, &hints, &list);
 
 	if (r != 0)
 		return error_set(err, 0, "look up %s: %s", e->host, gai_strerror(r));

@@ -344,6 +344,10 @@ def check_https(c, ca):
     id = c.create()
     https = {"E2B_API_URL": url}
     check(id in c.output("ps", "--ca", ca, env=https).decode(), "ps")
+    named = {"E2B_API_URL": f"https://box.localhost:{port}", "SSL_CERT_FILE": ca}
+    check(id in c.output("ps", env=named).decode(), "a name below localhost, and an authority of the environment")
+    status, out, err = c.verb("ps", "--ca", ca, "--url", f"https://other.localhost:{port}")
+    check(status == 1 and "ostname mismatch" in err, err)
     check_equal(c.output("exec", "--ca", ca, id, "cat", stdin=b"over tls" * 10000, env=https), b"over tls" * 10000)
     status, out, err = c.verb("ps", "--ca", "/nonexistent", env=https)
     check(status == 1 and "/nonexistent" in err, err)
