@@ -4,7 +4,7 @@ BUILD = build
 JOBS := $(shell nproc)
 NINJA = ninja -j $(JOBS) -C
 
-.PHONY: all run check cpython asan fuzz faults coverage bench docs lint format install-build install-test install uninstall clean help
+.PHONY: all run check cpython asan fuzz faults soak coverage bench docs lint format install-build install-test install uninstall clean help
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD) --quiet
@@ -46,6 +46,11 @@ fuzz: install-test
 # Every single allocation of the kernel process fails once (a minute or two).
 faults: install-test all
 	@BUILD=$(CURDIR)/$(BUILD) FAULTS_STEP=1 /usr/bin/python3 tests/escape/faults.py
+
+# Some thousand lives of sandboxes in one server, and kills under load; ROUNDS of each.
+ROUNDS = 2000
+soak: install-test all
+	@FAULTS_ROUNDS=$(ROUNDS) tests/run --build $(BUILD) server/sandboxes server/faults
 
 # Line coverage of the tests: build-coverage/coverage.txt
 coverage: install-test

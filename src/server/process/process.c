@@ -171,6 +171,10 @@ static void on_failed(void *ctx, int error, uint32_t about, const char *message)
 	struct process *p = ctx;
 
 	p->remote = NULL;
+	if (p->launching) { /* process_start() tells, and frees it */
+		p->failure = error;
+		return;
+	}
 	while (!list_empty(&p->followers)) {
 		struct follower *f = list_first(&p->followers, struct follower, link);
 		process_unfollow(f);
@@ -290,9 +294,11 @@ static int launch_process(struct process *p, const struct process_spec *spec)
 	if (!spec->tty)
 		r = make_pipes(p, spec->stdin_open, fds);
 	if (r == 0) {
+		p->launching = true;
 		p->remote = runtime_spawn(p->sandbox->runtime, &message, spec->tty ? NULL : fds,
 					  &events, p);
-		r = p->remote ? 0 : -ENOMEM;
+		p->launching = false;
+		r = p->remote ? 0 : -p->failure;
 	}
 	for (int i = 0; i < 3; i++)
 		cleanup_close(&fds[i]);

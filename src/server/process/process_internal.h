@@ -28,6 +28,8 @@ struct process {
 	struct pipe_writer *input;
 	struct list followers;
 	bool paused;
+	bool launching; /* within process_start() */
+	int failure;	/* why it could not be launched */
 	size_t untaken; /* bytes of the terminal not yet acknowledged: its window is the bound */
 	struct process_end end;
 	uv_timer_t *timer; /* its time limit; once it ended, how long its end is kept */
