@@ -347,7 +347,8 @@ def test_websocket_over_http2():
         with Client(listener.accept()[0]) as up:
             head = up.until(b"\r\n\r\n")
             check(head.startswith(b"GET /proxy/%d/chat HTTP/1.1\r\n" % port), head)
-            check(b"\r\nsec-websocket-key: " in head and b"\r\nupgrade: websocket\r\n" in head, head)
+            lower = head.lower()
+            check(b"\r\nsec-websocket-key: " in lower and b"\r\nupgrade: websocket\r\n" in lower, head)
             up.send(b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\nfirst")
             check_equal(peer.status(1), 200)
             check_equal(peer.wait(DATA, 1)[2], b"first")

@@ -101,7 +101,7 @@ static void enter(struct http_exchange *x, const char *id, uint16_t port)
 	if (state == SANDBOX_RUNNING)
 		dispatch(x, s, port);
 	else if (s && s->record.auto_resume &&
-		 (state == SANDBOX_PAUSED || state == SANDBOX_RESUMING))
+		 (state == SANDBOX_PAUSED || state == SANDBOX_PAUSING || state == SANDBOX_RESUMING))
 		wake(x, s, port);
 	else {
 		reply_cors(x);
