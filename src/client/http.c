@@ -70,6 +70,8 @@ int endpoint_parse(struct endpoint *e, const char *url, struct error *err)
 static int tls_start(struct connection *c, struct error *err)
 {
 	const struct endpoint *e = c->endpoint;
+	/* A macro of OpenSSL's casts the const away where compilers see it. */
+	char *host = (char *)(uintptr_t)e->host;
 	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
 	SSL *ssl = NULL;
 
@@ -81,8 +83,8 @@ static int tls_start(struct connection *c, struct error *err)
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 	c->ssl = ssl = SSL_new(context);
-	if (!ssl || SSL_set1_host(ssl, e->host) != 1 ||
-	    SSL_set_tlsext_host_name(ssl, e->host) != 1 || SSL_set_fd(ssl, c->fd) != 1)
+	if (!ssl || SSL_set1_host(ssl, e->host) != 1 || SSL_set_tlsext_host_name(ssl, host) != 1 ||
+	    SSL_set_fd(ssl, c->fd) != 1)
 		return error_set(err, ENOMEM, "TLS");
 	if (SSL_connect(ssl) == 1)
 		return 0;
