@@ -55,6 +55,14 @@ struct client_verb {
 		.offset = offsetof(struct client_options, help), .value = 1, .help = "this text"   \
 	}
 
+/* Who acts in the sandbox. */
+#define CLIENT_USER(what)                                                                          \
+	{                                                                                          \
+		.name = "user", .letter = 'u', .kind = OPTION_TEXT,                                \
+		.offset = offsetof(struct client_options, user), .metavar = "NAME",                \
+		.shown = "user", .help = (what)                                                    \
+	}
+
 #define CLIENT_JSON                                                                                \
 	{                                                                                          \
 		.name = "json", .kind = OPTION_FLAG,                                               \

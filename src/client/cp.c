@@ -25,7 +25,6 @@
 struct copy {
 	struct client_options *o;
 	struct target target;
-	struct connection *c;
 	unsigned int files, skipped;
 };
 
@@ -63,7 +62,7 @@ static int rpc(struct copy *y, const char *method, const char *path, json_t **re
 	char name[64];
 
 	snprintf(name, sizeof(name), "filesystem.Filesystem/%s", method);
-	int r = target_call(&y->target, y->c, name, json_pack("{s:s}", "path", path), ret, err);
+	int r = target_call(&y->target, name, json_pack("{s:s}", "path", path), ret, err);
 	return r == 0 && !*ret ? error_set(err, EBADMSG, "the answer") : r;
 }
 
@@ -88,12 +87,13 @@ static int fetch_file(struct copy *y, const char *remote, const json_t *entry, c
 	struct stat st;
 	ssize_t n = 0;
 
-	target_headers(&y->target, headers, "application/octet-stream");
+	target_headers(&y->target, headers, TARGET_ENVD, "application/octet-stream");
 	int r = files_path(y, remote, path, sizeof(path), err);
 	if (r == 0)
-		r = connection_request(y->c, &y->o->endpoint, "GET", path, headers, NULL, 0, err);
-	if (r == 0 && y->c->status != 200)
-		r = answer_error(y->c, err);
+		r = connection_request(y->target.c, &y->o->endpoint, "GET", path, headers, NULL, 0,
+				       err);
+	if (r == 0 && y->target.c->status != 200)
+		r = answer_error(y->target.c, err);
 	if (r < 0)
 		return r;
 	AUTO_CLOSE int fd =
@@ -101,7 +101,7 @@ static int fetch_file(struct copy *y, const char *remote, const json_t *entry, c
 			 : open(local, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | flags, 0666);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set(err, errno, "%s", local);
-	while (r == 0 && (n = connection_read(y->c, piece, sizeof(piece))) > 0)
+	while (r == 0 && (n = connection_read(y->target.c, piece, sizeof(piece))) > 0)
 		r = io_write_all(fd, piece, (size_t)n);
 	y->files++;
 	if (r == 0 && n == 0) {
@@ -235,10 +235,10 @@ static int send_piece(struct copy *y, size_t size, bool chunked)
 	int n = snprintf(line, sizeof(line), "%zx\r\n", size), r = 0;
 
 	if (chunked)
-		r = connection_write_raw(y->c, line, (size_t)n);
+		r = connection_write_raw(y->target.c, line, (size_t)n);
 	if (r == 0)
-		r = connection_write_raw(y->c, piece, size);
-	return r == 0 && chunked ? connection_write_raw(y->c, "\r\n", 2) : r;
+		r = connection_write_raw(y->target.c, piece, size);
+	return r == 0 && chunked ? connection_write_raw(y->target.c, "\r\n", 2) : r;
 }
 
 /* All of it; of a pipe, whose size nobody knows before its end, in chunks. */
@@ -259,7 +259,7 @@ static int send_bytes(struct copy *y, int fd, uint64_t size, const char *local, 
 		size -= chunked ? 0 : (uint64_t)n;
 	}
 	if (r == 0 && chunked)
-		(void)connection_write_raw(y->c, "0\r\n\r\n", 5);
+		(void)connection_write_raw(y->target.c, "0\r\n\r\n", 5);
 	/* The server may have refused in the middle: its answer says why. */
 	return 0;
 }
@@ -276,16 +276,17 @@ static int send_open(struct copy *y, int fd, const char *local, const char *remo
 	uint64_t size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : HTTP_CHUNKED;
 	off_t at = size != HTTP_CHUNKED ? lseek(fd, 0, SEEK_CUR) : 0;
 	size -= size != HTTP_CHUNKED ? (uint64_t)MIN(at, st.st_size) : 0;
-	target_headers(&y->target, headers, "application/octet-stream");
+	target_headers(&y->target, headers, TARGET_ENVD, "application/octet-stream");
 	int r = files_path(y, remote, path, sizeof(path), err);
 	if (r == 0)
-		r = connection_begin(y->c, &y->o->endpoint, "POST", path, headers, size, err);
+		r = connection_begin(y->target.c, &y->o->endpoint, "POST", path, headers, size,
+				     err);
 	if (r == 0)
 		r = send_bytes(y, fd, size, local, err);
 	if (r == 0)
-		r = connection_answer(y->c, err);
+		r = connection_answer(y->target.c, err);
 	if (r == 0)
-		r = connection_json(y->c, NULL, err);
+		r = connection_json(y->target.c, NULL, err);
 	y->files++;
 	return r;
 }
@@ -381,7 +382,6 @@ static int run_cp(struct client_options *o)
 	struct error err;
 
 	y.o = o;
-	y.c = connection_new();
 	if (!remote_from == !remote_to) {
 		error_set(&err, 0,
 			  "one of the two must be SANDBOX:PATH, the other one here (where a "
@@ -390,12 +390,11 @@ static int run_cp(struct client_options *o)
 	}
 	char *colon = remote_from ? remote_from : remote_to;
 	*colon = '\0';
-	int r = y.c ? target_open(&y.target, o, remote_from ? from : to, &err)
-		    : error_set(&err, ENOMEM, "a connection");
+	int r = target_open(&y.target, o, remote_from ? from : to, &err);
 	if (r == 0)
 		r = remote_from ? fetch(&y, *(colon + 1) ? colon + 1 : ".", to, &err)
 				: push(&y, from, colon + 1, &err);
-	connection_free(y.c);
+	target_close(&y.target);
 	if (r < 0)
 		return client_fail(&err);
 	if (o->json)
@@ -406,13 +405,7 @@ static int run_cp(struct client_options *o)
 static const struct option_spec cp_options[] = {
 	CLIENT_COMMON,
 	CLIENT_JSON,
-	{ .name = "user",
-	  .letter = 'u',
-	  .kind = OPTION_TEXT,
-	  .offset = offsetof(struct client_options, user),
-	  .metavar = "NAME",
-	  .shown = "user",
-	  .help = "whose home relative paths start from, and who owns what is made" },
+	CLIENT_USER("whose home relative paths start from, and who owns what is made"),
 };
 
 const struct client_verb verb_cp = {

@@ -14,19 +14,22 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/io.h"
 #include "base/util.h"
 #include "client/target.h"
 #include "codec/base64.h"
+#include "codec/envelope.h"
 
-#define ENVELOPE_HEAD 5
-#define MESSAGE_MAX   (16u << 20)
-#define INPUT_PIECE   32768
+#define MESSAGE_MAX (16u << 20)
+#define INPUT_PIECE 32768
+#define READ_PIECE  32768
 
 struct session {
 	struct client_options *o;
 	struct target target;
-	struct connection *stream, *input;
+	struct connection *stream;
+	struct buffer unread; /* of the stream: messages that are not whole */
 	pthread_mutex_t input_lock;
 	sigset_t signals; /* which are the command's */
 	uint32_t pid;
@@ -44,7 +47,7 @@ static void tell(struct session *s, const char *method, json_t *message)
 
 	snprintf(name, sizeof(name), "process.Process/%s", method);
 	pthread_mutex_lock(&s->input_lock);
-	(void)target_call(&s->target, s->input, name, message, NULL, &err);
+	(void)target_call(&s->target, name, message, NULL, &err);
 	pthread_mutex_unlock(&s->input_lock);
 }
 
@@ -192,12 +195,9 @@ static int send_start(struct session *s, struct error *err)
 		return error_set(err, 0,
 				 "the command cannot be told to the server: it is not UTF-8");
 	}
-	memcpy(body,
-	       (uint8_t[]){ 0, (uint8_t)(size >> 24), (uint8_t)(size >> 16), (uint8_t)(size >> 8),
-			    (uint8_t)size },
-	       ENVELOPE_HEAD);
+	envelope_head(body, 0, (uint32_t)size);
 	memcpy(body + ENVELOPE_HEAD, text, size);
-	target_headers(&s->target, headers, "application/connect+json");
+	target_headers(&s->target, headers, TARGET_ENVD, "application/connect+json");
 	r = connection_request(s->stream, &s->o->endpoint, "POST", "/process.Process/Start",
 			       headers, body, size + ENVELOPE_HEAD, err);
 	if (r == 0 && s->stream->status != 200)
@@ -210,19 +210,24 @@ static int send_start(struct session *s, struct error *err)
 /* One message; *ret_last: it is the end of the stream. */
 static int read_message(struct session *s, json_t **ret, bool *ret_last, struct error *err)
 {
-	uint8_t head[ENVELOPE_HEAD] = { 0 };
-	int r = connection_read_all(s->stream, head, sizeof(head));
-	uint32_t size = (uint32_t)head[1] << 24 | (uint32_t)head[2] << 16 | (uint32_t)head[3] << 8 |
-			head[4];
-	char *text = r == 0 && size <= MESSAGE_MAX ? malloc(size + 1) : NULL;
+	struct buffer *b = &s->unread;
+	struct envelope e;
+	int64_t size;
+	ssize_t n = 1;
 
-	if (text)
-		r = connection_read_all(s->stream, text, size);
-	*ret_last = head[0] & 2;
-	*ret = r == 0 && text ? json_loadb(text, size, 0, NULL) : NULL;
-	free(text);
-	if (*ret)
-		return 0;
+	while ((size = envelope_parse(b->data, b->size, MESSAGE_MAX, &e)) == 0 && n > 0) {
+		static uint8_t piece[READ_PIECE];
+		n = connection_read(s->stream, piece, sizeof(piece));
+		if (n > 0 && buffer_append(b, piece, (size_t)n) < 0)
+			n = -ENOMEM;
+	}
+	if (size > 0 && !(e.flags & ENVELOPE_COMPRESSED)) {
+		*ret = json_loadb((const char *)e.payload, e.size, 0, NULL);
+		*ret_last = e.flags & ENVELOPE_END;
+		buffer_take(b, (size_t)size);
+		if (*ret)
+			return 0;
+	}
 	return error_set(err, 0,
 			 "the connection to the sandbox was cut: it has ended, or the server has "
 			 "(hotcell ps -a says why)");
@@ -357,11 +362,11 @@ static int run_exec(struct client_options *o)
 	struct error err;
 	int status = 1;
 
-	s = (struct session){ .o = o, .stream = connection_new(), .input = connection_new() };
+	s = (struct session){ .o = o, .stream = connection_new() };
+	buffer_init(&s.unread, MESSAGE_MAX + ENVELOPE_HEAD + READ_PIECE);
 	pthread_mutex_init(&s.input_lock, NULL);
 	choose_signals(&s);
-	int r = !s.stream || !s.input ? error_set(&err, ENOMEM, "connections")
-				      : take_separator(o, &err);
+	int r = s.stream ? take_separator(o, &err) : error_set(&err, ENOMEM, "a connection");
 	if (r == 0)
 		r = target_open(&s.target, o, o->arguments[0], &err);
 	if (r == 0)
@@ -381,13 +386,7 @@ static const struct option_spec exec_options[] = {
 	  .value = 1,
 	  .shown = "when this is one",
 	  .help = "give the command a terminal" },
-	{ .name = "user",
-	  .letter = 'u',
-	  .kind = OPTION_TEXT,
-	  .offset = offsetof(struct client_options, user),
-	  .metavar = "NAME",
-	  .shown = "user",
-	  .help = "who runs it" },
+	CLIENT_USER("who runs it"),
 	{ .name = "workdir",
 	  .letter = 'w',
 	  .kind = OPTION_TEXT,

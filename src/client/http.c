@@ -427,14 +427,3 @@ ssize_t connection_read(struct connection *c, void *data, size_t size)
 	}
 	return n;
 }
-
-int connection_read_all(struct connection *c, void *data, size_t size)
-{
-	for (size_t at = 0; at < size;) {
-		ssize_t n = connection_read(c, (uint8_t *)data + at, size - at);
-		if (n <= 0)
-			return n < 0 ? (int)n : -EBADMSG;
-		at += (size_t)n;
-	}
-	return 0;
-}

@@ -55,8 +55,6 @@ int connection_request(struct connection *c, const struct endpoint *e, const cha
 		       size_t size, struct error *err);
 /* Body of the answer; 0 = its end, -errno (-EBADMSG: cut or malformed). */
 ssize_t connection_read(struct connection *c, void *data, size_t size);
-/* Exactly so many; -EBADMSG when it ends before. */
-int connection_read_all(struct connection *c, void *data, size_t size);
 /* Raw bytes behind an upgrade. */
 ssize_t connection_read_raw(struct connection *c, void *data, size_t size);
 int connection_write_raw(struct connection *c, const void *data, size_t size);

@@ -87,8 +87,8 @@ int target_open(struct target *t, struct client_options *o, const char *id, stru
 	char path[64];
 	json_t *detail = NULL;
 
-	*t = (struct target){ .o = o };
-	int r = set_user(t, err);
+	*t = (struct target){ .o = o, .c = connection_new() };
+	int r = t->c ? set_user(t, err) : error_set(err, ENOMEM, "a connection");
 	if (r == 0)
 		r = client_find(o, id, "running,paused", t->id, err);
 	if (r < 0)
@@ -110,13 +110,20 @@ int target_open(struct target *t, struct client_options *o, const char *id, stru
 	return r;
 }
 
-void target_headers(const struct target *t, struct header h[TARGET_HEADERS_MAX], const char *type)
+void target_close(struct target *t)
+{
+	connection_free(t->c);
+	t->c = NULL;
+}
+
+void target_headers(const struct target *t, struct header h[TARGET_HEADERS_MAX], const char *port,
+		    const char *type)
 {
 	unsigned int n = 0;
 
 	h[n++] = (struct header){ "Content-Type", type };
 	h[n++] = (struct header){ "E2b-Sandbox-Id", t->id };
-	h[n++] = (struct header){ "E2b-Sandbox-Port", "49983" };
+	h[n++] = (struct header){ "E2b-Sandbox-Port", port };
 	h[n++] = (struct header){ "Connect-Protocol-Version", "1" };
 	if (t->token[0])
 		h[n++] = (struct header){ "X-Access-Token", t->token };
@@ -125,8 +132,8 @@ void target_headers(const struct target *t, struct header h[TARGET_HEADERS_MAX],
 	h[n] = (struct header){ NULL, NULL };
 }
 
-int target_call(struct target *t, struct connection *c, const char *method, json_t *message,
-		json_t **ret, struct error *err)
+int target_call(struct target *t, const char *method, json_t *message, json_t **ret,
+		struct error *err)
 {
 	struct header headers[TARGET_HEADERS_MAX];
 	char path[96];
@@ -135,10 +142,10 @@ int target_call(struct target *t, struct connection *c, const char *method, json
 	json_decref(message);
 	if (!body)
 		return error_set(err, 0, "a name that is not UTF-8 cannot be told to the server");
-	target_headers(t, headers, "application/json");
+	target_headers(t, headers, TARGET_ENVD, "application/json");
 	snprintf(path, sizeof(path), "/%s", method);
-	int r = connection_request(c, &t->o->endpoint, "POST", path, headers, body, strlen(body),
+	int r = connection_request(t->c, &t->o->endpoint, "POST", path, headers, body, strlen(body),
 				   err);
 	free(body);
-	return r < 0 ? r : connection_json(c, ret, err);
+	return r < 0 ? r : connection_json(t->c, ret, err);
 }

@@ -5,10 +5,14 @@
 
 #define TARGET_HEADERS_MAX 8
 
+/* Ports that the server answers itself. */
+#define TARGET_ENVD "49983"
+
 struct target {
 	struct client_options *o;
 	char id[24], token[64];
 	char authorization[128]; /* Basic NAME:, "" = the default user */
+	struct connection *c;	 /* for requests; connects with the first */
 };
 
 /* Everything of the server in these states ("running,paused,ended"), page after page. */
@@ -16,11 +20,13 @@ int client_list(struct client_options *o, const char *states, json_t **ret, stru
 /* The full id from one that may be cut at its end, when only one of these states begins so. */
 int client_find(struct client_options *o, const char *id, const char *states, char ret[24],
 		struct error *err);
-/* Finds a running sandbox; o->user is who acts in it. */
+/* Finds a running sandbox; o->user is who acts in it. Also what has failed may be closed. */
 int target_open(struct target *t, struct client_options *o, const char *id, struct error *err);
-/* The headers of a request to its port 49983. They point into `t`. */
-void target_headers(const struct target *t, struct header h[TARGET_HEADERS_MAX], const char *type);
+void target_close(struct target *t);
+/* The headers of a request to a port of it. They point into `t`. */
+void target_headers(const struct target *t, struct header h[TARGET_HEADERS_MAX], const char *port,
+		    const char *type);
 /* A unary call, method "filesystem.Filesystem/Stat"; takes `message`. *ret may be NULL. The code of
  * an error is the HTTP status, if there was one. */
-int target_call(struct target *t, struct connection *c, const char *method, json_t *message,
-		json_t **ret, struct error *err);
+int target_call(struct target *t, const char *method, json_t *message, json_t **ret,
+		struct error *err);
