@@ -14,12 +14,12 @@
 #define LANGUAGE_NAME_MAX 64 /* bytes, without terminator */
 
 struct language {
-	const char *name;	  /* as contexts show it, "python" */
-	const char *aliases[4];	  /* NULL-terminated unless full */
-	const char *shares;	  /* runs in the default context of this language; NULL = has its own */
-	const char *program;	  /* looked up in PATH inside */
+	const char *name;	/* as contexts show it, "python" */
+	const char *aliases[4]; /* NULL-terminated unless full */
+	const char *shares;  /* runs in the default context of this language; NULL = has its own */
+	const char *program; /* looked up in PATH inside */
 	const char *args[LANGUAGE_ARGS_MAX]; /* behind the program's name, NULL-terminated */
-	const char *install;	  /* what a person does when the program is missing */
+	const char *install;		     /* what a person does when the program is missing */
 };
 
 /*

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "server/api/time.h"
+#include "codec/time.h"
 
 static const struct {
 	int code, status;

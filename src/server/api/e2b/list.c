@@ -11,7 +11,7 @@
 #include "codec/base64.h"
 #include "codec/url.h"
 #include "server/api/e2b/e2b_internal.h"
-#include "server/api/time.h"
+#include "codec/time.h"
 
 #define METADATA_QUERY_MAX 8192
 

@@ -13,7 +13,7 @@
 #include "server/api/envd/envd.h"
 #include "server/api/envd/envd_internal.h"
 #include "server/api/reply.h"
-#include "server/api/time.h"
+#include "codec/time.h"
 
 #define RAW_MAX	      8192
 #define SIGNATURE_MAX 64

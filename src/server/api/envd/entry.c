@@ -5,7 +5,7 @@
 
 #include "server/api/envd/envd_internal.h"
 #include "server/api/reply.h"
-#include "server/api/time.h"
+#include "codec/time.h"
 #include "wire/wire.h"
 
 #define NS_PER_US 1000

@@ -1,4 +1,4 @@
-#include "server/api/time.h"
+#include "codec/time.h"
 
 #include <ctype.h>
 #include <errno.h>
