@@ -6,6 +6,7 @@
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
+#include "cli/streams.h"
 #include "cli/verbs.h"
 
 /* Static: the lists and notes in them are too much for a stack frame. */
@@ -22,6 +23,10 @@ int verb_run(const struct verb_context *ctx, int argc, char **argv)
 	if (options.help) {
 		run_options_help();
 		return 0;
+	}
+	if (streams_check_preserved(options.preserve_fds, &err) < 0) {
+		fprintf(stderr, "hotcell: %s\n", err.message);
+		return STATUS_FAILED;
 	}
 	session_run(&options, ctx->began_ns, &outcome);
 	report_reason(&outcome);

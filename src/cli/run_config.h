@@ -29,6 +29,12 @@ int run_config_prepare(const struct run_options *o, struct run_identity *id,
 		       struct run_config *ret, struct text *notes, struct error *err);
 
 #define RUN_REQUEST_MAIN 1
-/* fds: standard descriptors, NULL for a terminal of rows x cols. */
-int run_spawn_send(struct channel *c, const struct run_options *o, const struct run_config *config,
-		   const int *fds, uint32_t rows, uint32_t cols, struct error *err);
+struct run_spawn {
+	const struct run_options *options;
+	const struct run_config *config;
+	bool tty;	     /* a terminal of rows x cols */
+	uint32_t rows, cols;
+	const int *fds; /* as WIRE_SPAWN takes them */
+	uint32_t fd_count;
+};
+int run_spawn_send(struct channel *c, const struct run_spawn *spawn, struct error *err);

@@ -104,16 +104,16 @@ static int append(char *at, uint32_t *size, const char *s)
 	return 0;
 }
 
-int run_spawn_send(struct channel *c, const struct run_options *o, const struct run_config *config,
-		   const int *fds, uint32_t rows, uint32_t cols, struct error *err)
+int run_spawn_send(struct channel *c, const struct run_spawn *spawn, struct error *err)
 {
+	const struct run_options *o = spawn->options;
 	static char storage[8192];
 	static struct env env;
 	struct wire_spawn s = {
-		.flags = WIRE_SPAWN_MAIN | (fds ? 0 : WIRE_SPAWN_TTY),
-		.rows = rows,
-		.cols = cols,
-		.user = config->spawn_user,
+		.flags = WIRE_SPAWN_MAIN | (spawn->tty ? WIRE_SPAWN_TTY : 0),
+		.rows = spawn->rows,
+		.cols = spawn->cols,
+		.user = spawn->config->spawn_user,
 		.cwd = o->workdir ? o->workdir : "/work",
 		.path = o->command[0],
 		.argc = (uint32_t)o->command_count,
@@ -121,7 +121,7 @@ int run_spawn_send(struct channel *c, const struct run_options *o, const struct 
 	};
 	int r = 0;
 	env = (struct env){ .storage = storage, .left = sizeof(storage) };
-	build_env(&env, o, config, !fds);
+	build_env(&env, o, spawn->config, spawn->tty);
 	s.envc = env.count;
 	for (int i = 0; i < o->command_count && r == 0; i++)
 		r = append(args, &s.args_size, o->command[i]);
@@ -131,6 +131,7 @@ int run_spawn_send(struct channel *c, const struct run_options *o, const struct 
 	wire_put_spawn(&out, &s);
 	if (r < 0 || out.failed || s.argc > WIRE_ARGS_MAX)
 		return error_set(err, E2BIG, "arguments of the program");
-	r = channel_send(c, WIRE_SPAWN, RUN_REQUEST_MAIN, body, out.length, fds, fds ? 3 : 0);
+	r = channel_send(c, WIRE_SPAWN, RUN_REQUEST_MAIN, body, out.length, spawn->fds,
+			 spawn->fd_count);
 	return r < 0 ? error_set(err, -r, "send the command to the kernel process") : 0;
 }

@@ -17,6 +17,7 @@ struct run_options {
 	struct option_list env;
 	struct option_list mounts; /* tag: enum wire_mount_kind */
 	uint64_t memory_bytes, cpu_milli, pids, disk_bytes, files, timeout_ns;
+	uint64_t preserve_fds; /* descriptors of the caller from 3 on */
 	int tty; /* RUN_TTY_* */
 	int quiet, summary, help;
 	char **command;

@@ -343,8 +343,7 @@ static void init(struct session *s, const struct run_options *options, uint64_t 
 	s->began_ns = began_ns;
 	s->identity.store = STORE_NONE;
 	s->channel.fd = s->signal_fd = s->tty_in = s->tty_out = -EBADF;
-	for (int i = 0; i < 3; i++)
-		s->streams.pass[i] = s->streams.relays[i].from = s->streams.relays[i].to = -EBADF;
+	streams_init(&s->streams);
 	/* Automatic only with all three: `2>errors` must keep working on a terminal. */
 	s->tty = options->tty == RUN_TTY_YES ||
 		 (options->tty == RUN_TTY_AUTO && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&

@@ -74,13 +74,18 @@ static bool gone(int r)
 
 static int spawn(struct session *s, struct error *err)
 {
-	uint32_t rows = 24, cols = 80;
+	const struct streams *streams = &s->streams;
+	struct run_spawn command = { .options = s->options,
+				     .config = &s->config,
+				     .tty = s->tty,
+				     .rows = 24,
+				     .cols = 80,
+				     .fds = streams->pass + streams->first,
+				     .fd_count = (uint32_t)(streams->end - streams->first) };
 	if (s->tty)
-		terminal_size(STDOUT_FILENO, &rows, &cols);
-	int r = run_spawn_send(&s->channel, s->options, &s->config, s->tty ? NULL : s->streams.pass,
-			       rows, cols, err);
-	if (!s->tty)
-		streams_passed(&s->streams, s->options->json && strcmp(s->options->json, "-") == 0);
+		terminal_size(STDOUT_FILENO, &command.rows, &command.cols);
+	int r = run_spawn_send(&s->channel, &command, err);
+	streams_passed(&s->streams, s->options->json && strcmp(s->options->json, "-") == 0);
 	return r;
 }
 
@@ -92,8 +97,8 @@ int session_start(struct session *s, struct error *err)
 	/* The kernel process starts up while we prepare what to tell it. */
 	if (r == 0)
 		r = run_config_prepare(s->options, &s->identity, &s->config, &s->notes, err);
-	if (r == 0 && !s->tty)
-		r = streams_open(&s->streams, err);
+	if (r == 0)
+		r = streams_open(&s->streams, s->tty ? 3 : 0, 3 + (int)s->options->preserve_fds, err);
 	if (r == 0)
 		r = launch_check(&s->kernel, err);
 	if (r < 0)

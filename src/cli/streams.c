@@ -45,18 +45,48 @@ static int reopen(int fd, const struct stat *st)
 	return again;
 }
 
-static int open_relay(struct streams *s, int index, struct error *err)
+/* Which way a descriptor is used: the standard ones by their number, whatever they allow. */
+static int find_direction(int index, int cause, bool *ret_to_guest, struct error *err)
+{
+	*ret_to_guest = index == STDIN_FILENO;
+	if (index <= STDERR_FILENO)
+		return 0;
+	int access = fcntl(index, F_GETFL) & O_ACCMODE;
+	if (access == O_RDWR)
+		return error_set(err, cause,
+				 "--preserve-fds: descriptor %d cannot be opened a second time", index);
+	*ret_to_guest = access == O_RDONLY;
+	return 0;
+}
+
+static int open_relay(struct streams *s, int index, int cause, struct error *err)
 {
 	int ends[2];
 	struct relay *r = &s->relays[index];
+	bool mine = index > STDERR_FILENO;
+	int result = find_direction(index, cause, &r->to_guest, err);
+	if (result < 0)
+		return result;
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return error_set(err, errno, "make a pipe");
-	r->to_guest = index == 0;
-	r->close_to = index == 0;
-	r->from = index == 0 ? 0 : ends[0];
-	r->to = index == 0 ? ends[1] : index;
-	s->pass[index] = index == 0 ? ends[0] : ends[1];
+	r->close_from = mine || !r->to_guest;
+	r->close_to = mine || r->to_guest;
+	r->from = r->to_guest ? index : ends[0];
+	r->to = r->to_guest ? ends[1] : index;
+	s->pass[index] = r->to_guest ? ends[0] : ends[1];
 	return 0;
+}
+
+/* Nothing can be read from a directory or written to it: as good as nothing where the caller did
+ * not choose what to pass. */
+static int open_directory(struct streams *s, int index, struct error *err)
+{
+	if (index > STDERR_FILENO)
+		return error_set(err, 0,
+				 "--preserve-fds: descriptor %d is a directory; --ro, --rw and --cow "
+				 "show directories", index);
+	s->pass[index] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return s->pass[index] < 0 ? error_set(err, errno, "open /dev/null") : 0;
 }
 
 static int open_one(struct streams *s, int index, struct error *err)
@@ -64,14 +94,11 @@ static int open_one(struct streams *s, int index, struct error *err)
 	struct stat st;
 	if (fstat(index, &st) < 0)
 		return error_set(err, errno, "descriptor %d", index);
-	if (S_ISDIR(st.st_mode)) {
-		/* Nothing can be read from it or written to it: as good as nothing. */
-		s->pass[index] = open("/dev/null", O_RDWR | O_CLOEXEC);
-		return s->pass[index] < 0 ? error_set(err, errno, "open /dev/null") : 0;
-	}
+	if (S_ISDIR(st.st_mode))
+		return open_directory(s, index, err);
 	int fd = passes_as_is(&st) ? fcntl(index, F_DUPFD_CLOEXEC, 3) : reopen(index, &st);
 	if (fd < 0)
-		return open_relay(s, index, err);
+		return open_relay(s, index, -fd, err);
 	s->pass[index] = fd;
 	return 0;
 }
@@ -88,13 +115,29 @@ int streams_fill_closed(void)
 	return 0;
 }
 
-int streams_open(struct streams *s, struct error *err)
+int streams_check_preserved(uint64_t count, struct error *err)
 {
-	for (int i = 0; i < 3; i++) {
-		s->pass[i] = -EBADF;
-		s->relays[i].from = s->relays[i].to = -EBADF;
+	for (int fd = STDERR_FILENO + 1; fd <= STDERR_FILENO + (int)count; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			return error_set(err, 0, "--preserve-fds %d: descriptor %d is not open",
+					 (int)count, fd);
 	}
-	for (int i = 0; i < 3; i++) {
+	return 0;
+}
+
+void streams_init(struct streams *s)
+{
+	s->first = s->end = 0;
+	for (int i = 0; i < WIRE_SPAWN_FDS_MAX; i++)
+		s->pass[i] = s->relays[i].from = s->relays[i].to = -EBADF;
+}
+
+int streams_open(struct streams *s, int first, int end, struct error *err)
+{
+	streams_init(s);
+	s->first = first;
+	s->end = end;
+	for (int i = first; i < end; i++) {
 		int r = open_one(s, i, err);
 		if (r < 0)
 			return r;
@@ -111,7 +154,7 @@ static void drop(int *fd)
 
 static void end_relay(struct relay *r)
 {
-	if (!r->to_guest)
+	if (r->close_from)
 		drop(&r->from);
 	if (r->close_to)
 		drop(&r->to);
@@ -121,7 +164,7 @@ static void end_relay(struct relay *r)
 
 void streams_close(struct streams *s)
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = s->first; i < s->end; i++) {
 		drop(&s->pass[i]);
 		end_relay(&s->relays[i]);
 	}
@@ -130,11 +173,15 @@ void streams_close(struct streams *s)
 void streams_passed(struct streams *s, bool keep_stdout)
 {
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = 0; i < 3; i++) {
+	for (int i = s->first; i < s->end; i++) {
 		bool used = s->relays[i].from == i || s->relays[i].to == i;
+		bool ours = i == STDERR_FILENO || (i == STDOUT_FILENO && keep_stdout);
 		drop(&s->pass[i]);
-		/* Standard error stays: messages of our own go there. */
-		if (!used && i != 2 && !(i == 1 && keep_stdout) && null >= 0)
+		if (used || ours)
+			continue;
+		if (i > STDERR_FILENO)
+			close(i);
+		else if (null >= 0)
 			(void)dup2(null, i);
 	}
 }
@@ -142,7 +189,7 @@ void streams_passed(struct streams *s, bool keep_stdout)
 unsigned int streams_poll_add(const struct streams *s, struct pollfd *fds)
 {
 	unsigned int n = 0;
-	for (int i = 0; i < 3; i++) {
+	for (int i = s->first; i < s->end; i++) {
 		const struct relay *r = &s->relays[i];
 		if (r->to >= 0 && r->end > r->start)
 			fds[n++] = (struct pollfd){ .fd = r->to, .events = POLLOUT };
@@ -191,7 +238,7 @@ static bool pump_one(struct relay *r, int timeout_ms)
 
 void streams_pump(struct streams *s)
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = s->first; i < s->end; i++) {
 		for (int turns = 0; turns < 16 && pump_one(&s->relays[i], 0); turns++)
 			;
 	}
@@ -199,8 +246,8 @@ void streams_pump(struct streams *s)
 
 void streams_drain(struct streams *s)
 {
-	for (int i = 1; i < 3; i++) {
-		while (pump_one(&s->relays[i], -1))
+	for (int i = s->first; i < s->end; i++) {
+		while (!s->relays[i].to_guest && pump_one(&s->relays[i], -1))
 			;
 	}
 }

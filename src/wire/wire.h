@@ -26,8 +26,8 @@
 	WIRE(1, CONFIG, '>', "wire_config")                                                         \
 	/* The sandbox is ready for SPAWN. */                                                       \
 	WIRE(2, READY, '<', "u64 start_ns")                                                         \
-	/* Starts a process. fds: stdin, stdout, stderr unless WIRE_SPAWN_TTY. `request` names the \
-	 * process in every later message. */                                                       \
+	/* Starts a process. fds: its descriptors from 0 on, 3 to WIRE_SPAWN_FDS_MAX; with           \
+	 * WIRE_SPAWN_TTY those from 3 on. `request` names the process in every later message. */   \
 	WIRE(3, SPAWN, '>', "wire_spawn")                                                           \
 	WIRE(4, SPAWNED, '<', "u32 guest_pid")                                                      \
 	/* Terminal processes (WIRE_SPAWN_TTY): bytes from and to the terminal. */                  \
@@ -162,7 +162,7 @@ struct wire_config {
 
 /* ---- SPAWN ---- */
 enum wire_spawn_flags {
-	WIRE_SPAWN_TTY = 1, /* new terminal: INPUT/OUTPUT; no descriptors */
+	WIRE_SPAWN_TTY = 1, /* new terminal: INPUT/OUTPUT; it is descriptors 0 to 2 */
 	WIRE_SPAWN_MAIN = 2, /* SIGNALs without a request go here; its end ends the sandbox */
 	/* HOME, USER and LOGNAME of the user are put in front of the environment. cwd may be relative to
 	 * the home, or start with "~". */
@@ -170,6 +170,8 @@ enum wire_spawn_flags {
 };
 
 #define WIRE_ARGS_MAX (1u << 20)
+/* Descriptors that a process may start with: standard input, output, error, and 13 more. */
+#define WIRE_SPAWN_FDS_MAX 16
 
 struct wire_spawn {
 	uint32_t flags;

@@ -70,8 +70,10 @@ def is_open(fd):
         return False
 
 
-def one_descriptor(type):
-    return type in ("FS_READ", "FS_WRITE", "DIAL")
+def how_many(chance, type):
+    if type == "SPAWN":
+        return chance.choice([0, 1, 2, 3, 3, 3, 4, 5, 13, 16])
+    return 1 if type in ("FS_READ", "FS_WRITE", "DIAL") else 0
 
 
 def test_valid_requests_in_any_order():
@@ -81,7 +83,7 @@ def test_valid_requests_in_any_order():
         with Sandbox(limits={"disk": 64 << 20, "pids": 200}) as box:
             for _ in range(400):
                 type = chance.choice(REQUESTS)
-                fds = [descriptor(chance)] if one_descriptor(type) else []
+                fds = [descriptor(chance) for _ in range(how_many(chance, type))]
                 request = chance.randrange(1, 40) if type == "CANCEL" or not chance.randrange(4) else None
                 if request is None:
                     box.requests += 1
@@ -110,7 +112,7 @@ def test_garbled_bodies():
                             data[chance.randrange(len(data))] = chance.randrange(256)
                     if not chance.randrange(3):
                         data = data[:chance.randrange(len(data) + 1)]
-                    fds = [descriptor(chance)] if one_descriptor(type) else []
+                    fds = [descriptor(chance) for _ in range(how_many(chance, type))]
                     box.requests += 1
                     box.channel.send(type, bytes(data), box.requests, fds)
                     for fd in fds:

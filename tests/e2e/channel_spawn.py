@@ -2,10 +2,11 @@
 import errno
 import os
 import signal
+import socket
 import struct
 import sys
 
-from harness.channel import LOGIN, Gone, Refused, Sandbox, Writer
+from harness.channel import LOGIN, TTY, Gone, Refused, Sandbox, Writer
 from harness.tap import check, check_equal, run
 
 if not os.access(os.environ["HOTCELL"], os.X_OK):
@@ -142,6 +143,109 @@ def test_cancel_of_nothing_is_nothing():
     with Sandbox() as box:
         box.cancel(99)
         check_equal(box.run("echo fine").out, b"fine\n")
+
+
+def test_more_descriptors_than_the_standard_ones():
+    with Sandbox() as box:
+        pipes = [os.pipe() for _ in range(16)]
+        script = "for i in $(seq 2 15); do eval \"echo $i >&$i\"; done; ls /proc/$$/fd | sort -n | paste -sd,; exit 3"
+        request = box.spawn(["/bin/bash", "-c", script], fds=[pipes[0][0]] + [w for _, w in pipes[1:]])
+        for _, writer in pipes:
+            os.close(writer)
+        box.expect(request, "SPAWNED")
+        check_equal(box.expect(request, "EXITED").u32(), 3 << 8)
+        check_equal(os.read(pipes[1][0], 1000), b",".join(b"%d" % i for i in range(16)) + b"\n")
+        for i in range(2, 16):
+            check_equal(os.read(pipes[i][0], 100), b"%d\n" % i)
+            check_equal(os.read(pipes[i][0], 100), b"", "somebody has it still")
+        for reader, _ in pipes:
+            os.close(reader)
+
+
+def test_more_descriptors_are_shared_with_children_and_both_ways():
+    with Sandbox() as box:
+        near, far = socket.socketpair()
+        process = box.start(["/bin/bash", "-c", "read -u 3 line; echo got $line | cat >&3"], more=[far.fileno()])
+        far.close()
+        near.sendall(b"a line\n")
+        check_equal(near.recv(100), b"got a line\n")
+        check_equal(near.recv(100), b"")
+        check_equal(process.finish().status, 0)
+        near.close()
+
+
+def test_a_terminal_stands_for_the_standard_ones():
+    with Sandbox() as box:
+        reader, writer = os.pipe()
+        request = box.spawn(["/bin/sh", "-c", "test -t 0 -a -t 1 -a -t 2 && echo three >&3"], flags=LOGIN | TTY, fds=[writer])
+        os.close(writer)
+        box.expect(request, "SPAWNED")
+        check_equal(box.expect(request, "EXITED").u32(), 0)
+        check_equal((os.read(reader, 100), os.read(reader, 100)), (b"three\n", b""))
+        os.close(reader)
+
+
+def count_refused(count, flags):
+    """Every descriptor is let go of, and the sandbox goes on."""
+    with Sandbox() as box:
+        pipes = [os.pipe() for _ in range(count)]
+        request = box.spawn(["true"], flags=flags, fds=[w for _, w in pipes])
+        for _, writer in pipes:
+            os.close(writer)
+        refused(lambda: box.expect(request, "SPAWNED"), errno.EBADF, "request")
+        for reader, _ in pipes:
+            check_equal(os.read(reader, 1), b"")
+            os.close(reader)
+        check_equal(box.run("echo still here").out, b"still here\n")
+
+
+def test_wrong_numbers_of_descriptors():
+    for count in (0, 1, 2):
+        count_refused(count, LOGIN)
+    for count in (14, 15, 16):
+        count_refused(count, LOGIN | TTY)
+
+
+def test_more_descriptors_than_a_spawn_can_have_end_the_sandbox():
+    for count in (17, 32, 33, 250):
+        with Sandbox() as box:
+            reader, writer = os.pipe()
+            try:
+                request = box.spawn(["true"], fds=[writer] * count)
+                os.close(writer)
+                died = box.channel.wait(lambda m: m.type == "DIED")
+                check(b"malformed" in died.body or b"broke" in died.body, died.body)
+            except (Gone, BrokenPipeError, ConnectionResetError):
+                check(count > 32, f"{count}: it ended without a word")
+            check_equal(os.read(reader, 1), b"")
+            os.close(reader)
+
+
+def test_descriptors_that_are_none_for_a_process():
+    """Directories cannot be passed; what came with them is let go of."""
+    with Sandbox() as box:
+        directory = os.open("/tmp", os.O_RDONLY)
+        reader, writer = os.pipe()
+        null = os.open("/dev/null", os.O_RDWR)
+        request = box.spawn(["true"], fds=[null, null, null, writer, directory, writer])
+        os.close(writer)
+        refused(lambda: box.expect(request, "SPAWNED"), errno.ENFILE, "request")
+        check_equal(os.read(reader, 1), b"")
+        for fd in (directory, reader, null):
+            os.close(fd)
+        check_equal(box.run("echo still here").out, b"still here\n")
+
+
+def test_descriptors_of_a_program_that_is_not_there():
+    with Sandbox() as box:
+        null = os.open("/dev/null", os.O_RDWR)
+        reader, writer = os.pipe()
+        request = box.spawn(["no-such-program"], fds=[null] * 15 + [writer])
+        os.close(writer)
+        refused(lambda: box.expect(request, "SPAWNED"), errno.ENOENT, "program")
+        check_equal(os.read(reader, 1), b"")
+        os.close(reader)
+        os.close(null)
 
 
 def test_many_at_once():

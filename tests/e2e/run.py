@@ -1,4 +1,5 @@
 """The command line of `hotcell run`, seen from outside: streams, exit status, options, signals."""
+import fcntl
 import json
 import os
 import signal
@@ -215,6 +216,99 @@ def test_pipes_of_another_user_are_copied():
              "cat; echo error >&2; exit 3"], input=data, capture_output=True, timeout=25, cwd="/tmp")
     check_equal((done.returncode, done.stderr), (3, b"error\n"))
     check(done.stdout == data, f"{len(done.stdout)} of {len(data)} bytes came back")
+
+
+# ---- more descriptors ----
+
+class Numbered:
+    """Puts descriptors on 3, 4... of the program that subprocess starts."""
+
+    def __init__(self, *fds):
+        self.fds = fds
+
+    def options(self):
+        return {"preexec_fn": self.place, "close_fds": False}
+
+    def place(self):
+        high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in self.fds]
+        for number, fd in enumerate(high):
+            os.dup2(fd, 3 + number, inheritable=True)
+            os.close(fd)
+        os.closerange(3 + len(high), 100)
+
+
+def test_preserved_descriptors():
+    request, event = os.pipe(), os.pipe()
+    script = "read -u 3 line; echo got $line >&4; exec 4>&-; cat <&3 >/dev/null; ls /proc/$$/fd | sort -n | paste -sd,"
+    child = subprocess.Popen([HOTCELL, "run", "-q", "--preserve-fds", "2", "--", "bash", "-c", script],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **Numbered(request[0], event[1]).options())
+    os.close(request[0])
+    os.close(event[1])
+    os.write(request[1], b"a line\n")
+    check_equal(os.read(event[0], 100), b"got a line\n")
+    check_equal(os.read(event[0], 100), b"", "nobody else has it: not hotcell, either")
+    os.close(request[1])
+    check_equal(child.communicate(timeout=20)[0], b"0,1,2,3\n")
+    check_equal(child.returncode, 0)
+    os.close(event[0])
+
+
+def test_preserved_descriptors_of_all_kinds():
+    near, far = socket.socketpair()
+    null = os.open("/dev/null", os.O_WRONLY)
+    with tempfile.TemporaryFile() as file, near, far:
+        near.sendall(b"ping\nmore")
+        done = hotcell("-q", "--preserve-fds=3", "--", "bash", "-c", "echo file >&3; head -n1 <&4 >&4; echo x >&5",
+                       **Numbered(file.fileno(), far.fileno(), null).options())
+        check_equal((done.returncode, done.stderr), (0, b""))
+        check_equal(near.recv(100), b"ping\n")
+        file.seek(0)
+        check_equal(file.read(), b"file\n")
+    os.close(null)
+
+
+def test_only_preserved_descriptors_are_there():
+    with tempfile.TemporaryFile() as file:
+        for count in (0, 1):
+            done = hotcell("-q", "--preserve-fds", str(count), "--", "bash", "-c", "ls /proc/$$/fd | sort -n | paste -sd,",
+                           **Numbered(file.fileno(), file.fileno()).options())
+            check_equal((done.stdout, done.stderr), (b"0,1,2,3\n" if count else b"0,1,2\n", b""))
+
+
+def test_descriptors_that_cannot_be_preserved():
+    with tempfile.TemporaryFile() as file:
+        def message(count, *fds):
+            done = hotcell(f"--preserve-fds={count}", "--", "true", **Numbered(*fds).options())
+            check_equal(done.returncode, 125)
+            return done.stderr.decode()
+        check("--preserve-fds 2: descriptor 4 is not open" in message(2, file.fileno()), "closed")
+        directory = os.open("/tmp", os.O_RDONLY)
+        check("descriptor 3 is a directory" in message(1, directory), "directory")
+        os.close(directory)
+        counter = os.eventfd(1) if hasattr(os, "eventfd") else None
+        if counter is not None:
+            check("descriptor 4 cannot be opened a second time" in message(2, file.fileno(), counter), "eventfd")
+            os.close(counter)
+        refused("--preserve-fds: '14' is out of range", "--preserve-fds=14", "--", "true")
+        refused("--preserve-fds: '-1'", "--preserve-fds=-1", "--", "true")
+
+
+def test_preserved_pipes_of_another_user_are_copied():
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    request, event = os.pipe(), os.pipe()
+    child = subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", HOTCELL, "run", "-q",
+                              "--preserve-fds", "2", "--", "sh", "-c", "cat <&3 >&4; exec 4>&-; cat"],
+                             stdin=subprocess.PIPE, cwd="/tmp", **Numbered(request[0], event[1]).options())
+    os.close(request[0])
+    os.close(event[1])
+    os.write(request[1], b"x" * 50000)
+    os.close(request[1])
+    with os.fdopen(event[0], "rb") as reader:
+        check_equal(len(reader.read()), 50000, "until its end, while the program lives")
+    check(child.poll() is None, "it ended early")
+    child.communicate(timeout=20)
+    check_equal(child.returncode, 0)
 
 
 # ---- environment, user, place ----

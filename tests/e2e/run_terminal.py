@@ -84,6 +84,13 @@ def test_is_a_terminal_with_size_and_name():
         check_equal(t.end(), 5)
 
 
+def test_preserved_descriptors_beside_a_terminal():
+    shell = f"exec {HOTCELL} run -q --preserve-fds 1 -- sh -c 'tty; cat <&3' 3<<end\nthrough three\nend\n"
+    with Terminal(command=["bash", "-c", shell]) as t:
+        t.expect("/dev/pts/0\r\nthrough three\r\n")
+        check_equal(t.end(), 0)
+
+
 def test_no_tty():
     with Terminal("--no-tty", "--", "sh", "-c", "tty; echo 1 >&2") as t:
         t.expect("not a tty")

@@ -388,11 +388,11 @@ class Sandbox:
 class Running:
     """A process with its output being collected."""
 
-    def __init__(self, box, argv, stdin=None, **more):
+    def __init__(self, box, argv, stdin=None, more=(), **options):
         self.box = box
         pipes = [os.pipe() for _ in range(3)]
         self.stdin = pipes[0][1]
-        self.request = box.spawn(argv, fds=[pipes[0][0], pipes[1][1], pipes[2][1]], **more)
+        self.request = box.spawn(argv, fds=[pipes[0][0], pipes[1][1], pipes[2][1], *more], **options)
         for fd in (pipes[0][0], pipes[1][1], pipes[2][1]):
             os.close(fd)
         self.streams = {1: pipes[1][0], 2: pipes[2][0]}

@@ -235,7 +235,7 @@ static const struct control_row {
 	bool (*handle)(const struct message *m, struct wire_in *in);
 	uint8_t fds_max;
 } rows[] = {
-	[WIRE_SPAWN] = { handle_spawn, 3 },
+	[WIRE_SPAWN] = { handle_spawn, WIRE_SPAWN_FDS_MAX },
 	[WIRE_INPUT] = { handle_input, 0 },
 	[WIRE_OUTPUT_ACK] = { handle_output_ack, 0 },
 	[WIRE_RESIZE] = { handle_resize, 0 },

@@ -66,7 +66,7 @@ static void spawn_free(struct spawn *s)
 		list_del(&s->link);
 		state->count--;
 	}
-	for (int i = 0; i < 3; i++) {
+	for (uint32_t i = 0; i < s->file_count; i++) {
 		if (s->files[i])
 			file_put(s->files[i]);
 	}
@@ -105,22 +105,35 @@ static struct file *passed_file(int fd)
 	return file_new_passed(&ref, 0, state->default_uid, state->default_gid);
 }
 
+static void close_all(const int *fds, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		host_close(fds[i]);
+}
+
 /* The descriptors are used up in every case. */
 static int take_descriptors(struct spawn *s, const struct wire_spawn *w, const int *fds,
 			    uint32_t fd_count)
 {
+	bool tty = w->flags & WIRE_SPAWN_TTY;
+	uint32_t first = tty ? STANDARD_FILES : 0;
 	int r = 0;
 
-	if (w->flags & WIRE_SPAWN_TTY) {
-		s->terminal = terminal_new(s->request, (uint16_t)w->rows, (uint16_t)w->cols);
-		return s->terminal ? 0 : -ENOMEM;
+	if (first + fd_count < STANDARD_FILES || first + fd_count > WIRE_SPAWN_FDS_MAX) {
+		close_all(fds, fd_count);
+		return -EBADF;
 	}
-	for (uint32_t i = 0; i < fd_count && i < 3; i++) {
-		s->files[i] = passed_file(fds[i]);
-		if (!s->files[i])
+	s->file_count = first + fd_count;
+	for (uint32_t i = 0; i < fd_count; i++) {
+		s->files[first + i] = passed_file(fds[i]);
+		if (!s->files[first + i])
 			r = -ENFILE;
 	}
-	return fd_count == 3 ? r : -EBADF;
+	if (tty && r == 0) {
+		s->terminal = terminal_new(s->request, (uint16_t)w->rows, (uint16_t)w->cols);
+		r = s->terminal ? 0 : -ENOMEM;
+	}
+	return r;
 }
 
 static struct spawn *spawn_new(uint32_t request, const struct wire_spawn *w)
@@ -150,10 +163,12 @@ static struct spawn *spawn_new(uint32_t request, const struct wire_spawn *w)
 void spawn_request(uint32_t request, const struct wire_spawn *w, const int *fds, uint32_t fd_count)
 {
 	struct spawn *s = spawn_new(request, w);
-	int r = s ? take_descriptors(s, w, fds, fd_count) : -ENOMEM;
+	int r = -ENOMEM;
 
-	for (uint32_t i = s ? 3 : 0; i < fd_count; i++)
-		host_close(fds[i]);
+	if (s)
+		r = take_descriptors(s, w, fds, fd_count);
+	else
+		close_all(fds, fd_count);
 	if (r < 0) {
 		control_error(request, -r, WIRE_ABOUT_REQUEST, "start the program");
 		spawn_free(s);

@@ -41,13 +41,13 @@ static int set_files(struct task *t, struct spawn *s)
 		return -ENOMEM;
 	fdtable_put(t->files, NULL);
 	t->files = table;
-	for (int i = 0; i < 3; i++) {
-		struct file *f = s->terminal ? tty_slave_file(terminal_tty(s->terminal))
-					     : s->files[i];
+	for (uint32_t i = 0; i < s->file_count; i++) {
+		bool terminal = s->terminal && i < STANDARD_FILES;
+		struct file *f = terminal ? tty_slave_file(terminal_tty(s->terminal)) : s->files[i];
 		if (!f)
 			return -ENFILE;
 		s->files[i] = NULL;
-		int r = fd_install_at(t, f, i, false);
+		int r = fd_install_at(t, f, (int)i, false);
 		if (r < 0) {
 			file_put(f);
 			return r;

@@ -6,9 +6,12 @@
 
 #include "base/list.h"
 #include "kernel/core/wait.h"
+#include "wire/wire.h"
 
 struct file;
 struct terminal;
+
+#define STANDARD_FILES 3 /* 0, 1 and 2: what a terminal stands for */
 
 enum spawn_state { SPAWN_QUEUED, SPAWN_ORDERED, SPAWN_FETCHED, SPAWN_RUNNING };
 
@@ -21,8 +24,9 @@ struct spawn {
 	bool login; /* WIRE_SPAWN_LOGIN */
 	bool failed;
 	int guest_pid;
-	struct file *files[3];
-	struct terminal *terminal;
+	struct file *files[WIRE_SPAWN_FDS_MAX]; /* what the process has at first, by number */
+	uint32_t file_count;			/* up to the last of them */
+	struct terminal *terminal; /* instead of 0, 1 and 2 */
 	uint32_t argc, envc, args_size;
 	char *args; /* argc then envc strings, back to back */
 	char *path, *user, *cwd;

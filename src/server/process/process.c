@@ -295,7 +295,7 @@ static int launch_process(struct process *p, const struct process_spec *spec)
 		r = make_pipes(p, spec->stdin_open, fds);
 	if (r == 0) {
 		p->launching = true;
-		p->remote = runtime_spawn(p->sandbox->runtime, &message, spec->tty ? NULL : fds,
+		p->remote = runtime_spawn(p->sandbox->runtime, &message, fds, spec->tty ? 0 : 3,
 					  &events, p);
 		p->launching = false;
 		r = p->remote ? 0 : -p->failure;

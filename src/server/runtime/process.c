@@ -111,11 +111,11 @@ void process_end(struct runtime *rt, struct pending *pending)
 /* ---- requests ---- */
 
 static int send_spawn(struct runtime *rt, uint32_t request, const struct wire_spawn *spawn,
-		      const int *fds)
+		      const int *fds, unsigned int fd_count)
 {
 	size_t capacity = spawn->args_size + strlen(spawn->user) + strlen(spawn->cwd) +
 			  strlen(spawn->path) + 256;
-	if (capacity > WIRE_BODY_MAX)
+	if (capacity > WIRE_BODY_MAX || fd_count > WIRE_SPAWN_FDS_MAX)
 		return -E2BIG;
 	uint8_t *body = malloc(capacity);
 	if (!body)
@@ -123,14 +123,14 @@ static int send_spawn(struct runtime *rt, uint32_t request, const struct wire_sp
 	struct wire_out o = { body, 0, (uint32_t)capacity, false };
 	wire_put_spawn(&o, spawn);
 	int r = o.failed ? -E2BIG
-			 : runtime_send(rt, WIRE_SPAWN, request, body, o.length, fds, fds ? 3 : 0);
+			 : runtime_send(rt, WIRE_SPAWN, request, body, o.length, fds, fd_count);
 	free(body);
 	return r;
 }
 
 struct runtime_process *runtime_spawn(struct runtime *rt, const struct wire_spawn *spawn,
-				      const int *fds, const struct runtime_process_events *events,
-				      void *ctx)
+				      const int *fds, unsigned int fd_count,
+				      const struct runtime_process_events *events, void *ctx)
 {
 	struct runtime_process *p = calloc(1, sizeof(*p));
 	int r = -ENOMEM;
@@ -138,7 +138,7 @@ struct runtime_process *runtime_spawn(struct runtime *rt, const struct wire_spaw
 		*p = (struct runtime_process){ .runtime = rt, .events = events, .ctx = ctx };
 		p->tty = spawn->flags & WIRE_SPAWN_TTY;
 		pending_add(rt, &p->pending, PENDING_PROCESS);
-		r = send_spawn(rt, p->pending.request, spawn, fds);
+		r = send_spawn(rt, p->pending.request, spawn, fds, fd_count);
 		if (r == 0)
 			return p;
 		drop(p);

@@ -37,7 +37,7 @@
 struct unsent {
 	struct list link;
 	uint32_t type, request, length, fd_count;
-	int fds[3];
+	int fds[WIRE_SPAWN_FDS_MAX];
 	uint8_t body[];
 };
 

@@ -48,10 +48,11 @@ struct runtime_process_events {
 	void (*exited)(void *ctx, uint32_t status);
 };
 
-/* fds: standard input, output and error (copied), NULL for a terminal. */
+/* fds (copied): what the process has from descriptor 0 on, 3 to WIRE_SPAWN_FDS_MAX; of a terminal's
+ * process from 3 on, mostly none. */
 struct runtime_process *runtime_spawn(struct runtime *rt, const struct wire_spawn *spawn,
-				      const int *fds, const struct runtime_process_events *events,
-				      void *ctx);
+				      const int *fds, unsigned int fd_count,
+				      const struct runtime_process_events *events, void *ctx);
 void runtime_input(struct runtime_process *p, const void *data, size_t size);
 void runtime_output_taken(struct runtime_process *p, size_t size);
 void runtime_resize(struct runtime_process *p, uint32_t rows, uint32_t cols);

@@ -320,9 +320,8 @@ static void on_exited(void *ctx, uint32_t status)
 static const struct runtime_process_events process_events = { on_spawned, on_failed, on_output,
 							      on_exited };
 
-static struct runtime_process *start(uint32_t flags)
+static struct runtime_process *spawn_with(uint32_t flags, unsigned int fd_count)
 {
-	struct message m;
 	const struct wire_spawn spawn = { .flags = flags,
 					  .user = "",
 					  .cwd = "",
@@ -330,9 +329,16 @@ static struct runtime_process *start(uint32_t flags)
 					  .argc = 1,
 					  .args = "x",
 					  .args_size = 2 };
-	int fds[3] = { 0, 1, 2 };
-	struct runtime_process *p =
-		runtime_spawn(rt, &spawn, flags ? NULL : fds, &process_events, NULL);
+	int fds[WIRE_SPAWN_FDS_MAX + 1];
+	for (unsigned int i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = (int)(i % 3);
+	return runtime_spawn(rt, &spawn, fds, fd_count, &process_events, NULL);
+}
+
+static struct runtime_process *start(uint32_t flags)
+{
+	struct message m;
+	struct runtime_process *p = spawn_with(flags, flags ? 0 : 3);
 	CHECK(p);
 	hear(WIRE_SPAWN, &m);
 	CHECK_EQ(m.fd_count, flags ? 0 : 3);
@@ -363,6 +369,36 @@ TEST(a_process)
 	CHECK_EQ(failed, 0);
 	say_number(WIRE_EXITED, 1, 256);
 	CHECK_EQ(exited, 256);
+	CHECK(!died);
+}
+
+static void hear_fds(unsigned int count)
+{
+	struct message m;
+	do {
+		uv_run(uv_default_loop(), UV_RUN_NOWAIT);
+	} while (channel_receive(&far, false, &m) != 1);
+	CHECK_EQ(m.fd_count, count);
+	for (uint32_t i = 0; i < m.fd_count; i++)
+		close(m.fds[i]);
+}
+
+TEST(more_descriptors_than_the_standard_ones)
+{
+	static uint8_t bytes[1 << 20];
+	struct wire_out large = { bytes, sizeof(bytes), sizeof(bytes), false };
+	open_it();
+	CHECK(spawn_with(0, WIRE_SPAWN_FDS_MAX));
+	hear_fds(WIRE_SPAWN_FDS_MAX);
+	CHECK(spawn_with(WIRE_SPAWN_TTY, 2));
+	hear_fds(2);
+	/* Behind what does not fit the socket: they wait, and arrive. */
+	CHECK(runtime_call(rt, WIRE_FS_WRITE, &large, -1, on_answer, NULL));
+	CHECK(spawn_with(0, WIRE_SPAWN_FDS_MAX));
+	hear_fds(0);
+	hear_fds(WIRE_SPAWN_FDS_MAX);
+	CHECK(!spawn_with(0, WIRE_SPAWN_FDS_MAX + 1));
+	CHECK_EQ(failed_error, E2BIG);
 	CHECK(!died);
 }
 

@@ -250,7 +250,7 @@ static void spawn(struct sandbox *s, struct run *r, const char *script)
 					  .args = args,
 					  .args_size = (uint32_t)n };
 	*r = (struct run){ .done = false };
-	CHECK(runtime_spawn(s->runtime, &spawn, fds, &run_events, r));
+	CHECK(runtime_spawn(s->runtime, &spawn, fds, 3, &run_events, r));
 	close(null);
 }
 
