@@ -8,6 +8,13 @@ import re
 from . import compare, process
 from .victim import Victim
 
+# Of a test of a driver: where it runs.
+INTERPRETER_VARIANTS = {
+    "@native": {"INTERPRETER_INSIDE": "0"},
+    "": {"INTERPRETER_OPTIONS": ""},
+    "@root": {"INTERPRETER_OPTIONS": "--user root"},
+}
+
 Verdict = collections.namedtuple("Verdict", "passed failed skipped")
 Failure = collections.namedtuple("Failure", "id lines")
 TAP = re.compile(r"^(not ok|ok) \d+ (\S.*?)( # SKIP.*)?$")
@@ -117,11 +124,11 @@ def compared(case, hotcell):
     return Verdict([], [Failure(case.id, wrong)], []) if wrong else Verdict([case.id], [], [])
 
 
-def host_side(where, suite, path):
+def host_side(where, suite, path, more=None):
     """A python program on the host that starts sandboxes itself and prints TAP."""
     name = os.path.basename(path)[:-3]
     env = {"HOTCELL": where.hotcell or "", "BUILD": where.build, "SOURCE": where.root,
-           "PYTHONPATH": f"{where.root}/tests"}
+           "PYTHONPATH": f"{where.root}/tests", **(more or {})}
     env.update((name, os.environ[name]) for name in os.environ if name.startswith("FAULTS_"))
     return program(f"{suite}/{name}", ["/usr/bin/python3", path], 600, env, long=True)
 
@@ -153,6 +160,17 @@ def server(where):
     """`hotcell serve` and its parts."""
     for path in sorted(glob.glob(f"{where.root}/tests/server/*.py")):
         yield host_side(where, "server", path)
+
+
+def interpreter(where):
+    """The drivers of the code interpreter by their protocol: natively, inside, and inside as root."""
+    for path in sorted(glob.glob(f"{where.root}/tests/interpreter/*_*.py")):
+        name = os.path.basename(path)[:-3]
+        for variant, env in INTERPRETER_VARIANTS.items():
+            if where.hotcell or variant == "@native":
+                test = host_side(where, "interpreter", path, env)
+                test.id += variant
+                yield test
 
 
 def conformance(where):
@@ -204,5 +222,5 @@ def lint(where):
 
 
 SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, faults, server, web,
-          conformance, regression]
+          interpreter, conformance, regression]
 NEED_SANDBOX = [guest, escape, faults, server, conformance, regression]
