@@ -8,6 +8,7 @@
 #include "server/api/envd/watchers.h"
 #include "server/api/native/native.h"
 #include "server/ingress/ingress.h"
+#include "server/interpreter/interpreter.h"
 #include "server/observe/observe.h"
 #include "server/process/process.h"
 #include "server/sandbox/sandbox.h"
@@ -47,5 +48,6 @@ int server_parts_start(struct server *server, struct error *err)
 {
 	sandboxes_on_gone(server, process_table_free);
 	sandboxes_on_gone(server, watchers_free);
+	sandboxes_on_gone(server, interpreter_gone);
 	return 0;
 }

@@ -189,6 +189,19 @@ static bool token_valid(struct http_exchange *x, const struct sandbox *s)
 			  CRYPTO_memcmp(token, s->record.traffic_token, n) == 0);
 }
 
+bool ingress_allowed(struct http_exchange *x, const struct sandbox *s)
+{
+	if (token_valid(x, s))
+		return true;
+	reply_cors(x);
+	reply_json(x, 403,
+		   json_pack("{s:s, s:s, s:i}", "sandboxId", s->record.id, "message",
+			     "this sandbox takes no public traffic: send its traffic "
+			     "access token as E2b-Traffic-Access-Token",
+			     "code", 403));
+	return false;
+}
+
 /* "${PORT}" in the name is the port. */
 static void mask_host(struct passage *p, const char *mask)
 {
@@ -247,15 +260,8 @@ void ingress_tunnel(struct http_exchange *x, struct sandbox *s, uint16_t port)
 
 void ingress_forward(struct http_exchange *x, struct sandbox *s, uint16_t port)
 {
-	if (!token_valid(x, s)) {
-		reply_cors(x);
-		reply_json(x, 403,
-			   json_pack("{s:s, s:s, s:i}", "sandboxId", s->record.id, "message",
-				     "this sandbox takes no public traffic: send its traffic "
-				     "access token as E2b-Traffic-Access-Token",
-				     "code", 403));
+	if (!ingress_allowed(x, s))
 		return;
-	}
 	struct passage *p = passage_new(x, s, port);
 	if (!p)
 		return;

@@ -21,6 +21,7 @@
 #include "server/api/envd/envd.h"
 #include "server/api/pending.h"
 #include "server/api/reply.h"
+#include "server/interpreter/interpreter.h"
 #include "server/sandbox/sandbox.h"
 #include "server/server.h"
 
@@ -222,5 +223,6 @@ static bool envd_may_wake(struct http_exchange *x, struct sandbox *s)
 
 const struct ingress_service ingress_services[] = {
 	{ ENVD_PORT, envd_handle, envd_may_wake },
+	{ INTERPRETER_PORT, interpreter_handle, interpreter_may_wake },
 };
 const unsigned int ingress_service_count = ARRAY_SIZE(ingress_services);

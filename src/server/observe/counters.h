@@ -13,8 +13,23 @@ struct histogram {
 extern const uint64_t histogram_bounds[HISTOGRAM_BUCKETS];
 void histogram_add(struct histogram *h, uint64_t ns);
 
+/* How an execution of the code interpreter ended. */
+enum execution_outcome {
+	EXECUTION_DONE,	       /* in order, also with an error of the code */
+	EXECUTION_ABANDONED,   /* the client left, or the sandbox stopped */
+	EXECUTION_DIED,	       /* its process ended, or had to be ended */
+	EXECUTION_NOT_STARTED, /* there is no such language, or it does not start */
+	EXECUTION_ABORTED,     /* its context was restarted or removed */
+	EXECUTION_OUTCOMES,
+};
+/* Rows of language_at(); the last one is for all others. */
+#define EXECUTION_LANGUAGES 8u
+
 struct counters {
 	struct histogram create_pool, create_cold;
+	struct histogram first_line; /* from an execution's request to its first line */
+	uint64_t executions[EXECUTION_LANGUAGES][EXECUTION_OUTCOMES];
+	uint64_t contexts; /* now */
 	uint64_t created, create_failed, ended;
 	uint64_t pool_started, pool_failed;
 	uint64_t channel_errors;

@@ -3,6 +3,8 @@
  * ones winning: PATH, what says that this is a sandbox, the sandbox's variables, the request's. HOME,
  * USER and LOGNAME are put in front by the sandbox, which knows its users.
  */
+#include "server/process/spawn.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,39 +58,32 @@ static bool valid_name(const char *name)
 	return *name && !strchr(name, '=');
 }
 
-static json_t *environment(const struct sandbox *s, const struct process_spec *spec)
+json_t *spawn_environment(const struct sandbox *s)
 {
-	json_t *env = json_pack("{s:s, s:s, s:s, s:s}", "PATH",
-				"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-				"E2B_SANDBOX", "true", "E2B_SANDBOX_ID", s->record.id,
-				"E2B_TEMPLATE_ID", s->record.template_id);
+	json_t *env = json_pack("{s:s, s:s, s:s, s:s}", "PATH", SPAWN_PATH, "E2B_SANDBOX", "true",
+				"E2B_SANDBOX_ID", s->record.id, "E2B_TEMPLATE_ID",
+				s->record.template_id);
 	json_t *own = s->record.env ? json_loads(s->record.env, 0, NULL) : NULL;
 
 	if (env && own)
 		json_object_update(env, own);
-	if (env && spec->envs)
-		json_object_update(env, (json_t *)(uintptr_t)spec->envs);
 	json_decref(own);
 	return env;
 }
 
-static void put_environment(struct strings *s, const struct sandbox *sandbox,
-			    const struct process_spec *spec)
+static void put_environment(struct strings *s, const json_t *environment)
 {
-	json_t *env = environment(sandbox, spec), *value;
+	json_t *env = (json_t *)(uintptr_t)environment, *value;
 	const char *name;
 
-	if (!env)
-		s->error = -ENOMEM;
 	json_object_foreach(env, name, value) {
 		if (json_is_string(value) && valid_name(name))
 			put(s, name, json_string_value(value));
 	}
-	json_decref(env);
 }
 
-int process_build_message(const struct sandbox *sandbox, const struct process_spec *spec,
-		    struct wire_spawn *ret)
+int spawn_message(const struct process_spec *spec, const json_t *environment,
+		  struct wire_spawn *ret)
 {
 	struct strings s = { 0 };
 
@@ -96,7 +91,7 @@ int process_build_message(const struct sandbox *sandbox, const struct process_sp
 	for (size_t i = 0; i < json_array_size(spec->args); i++)
 		put(&s, json_string_value(json_array_get(spec->args, i)), NULL);
 	uint32_t argc = s.count;
-	put_environment(&s, sandbox, spec);
+	put_environment(&s, environment);
 	if (s.error) {
 		free(s.bytes);
 		return s.error;
@@ -112,4 +107,16 @@ int process_build_message(const struct sandbox *sandbox, const struct process_sp
 				    .args = s.bytes,
 				    .args_size = (uint32_t)s.size };
 	return 0;
+}
+
+int process_build_message(const struct sandbox *s, const struct process_spec *spec,
+			  struct wire_spawn *ret)
+{
+	json_t *environment = spawn_environment(s);
+
+	if (environment && spec->envs)
+		json_object_update(environment, (json_t *)(uintptr_t)spec->envs);
+	int r = environment ? spawn_message(spec, environment, ret) : -ENOMEM;
+	json_decref(environment);
+	return r;
 }

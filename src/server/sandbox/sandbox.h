@@ -61,6 +61,7 @@ struct sandbox {
 	struct sandbox_record record;
 	struct runtime *runtime; /* NULL before it runs and when its end has begun */
 	struct process_table *processes; /* owned by server/process */
+	struct interpreter *interpreter; /* owned by server/interpreter */
 	struct metrics_ring *metrics;	 /* owned by server/observe */
 	struct log_ring *logs;		 /* owned by server/observe */
 	struct watcher_table *watchers; /* owned by server/api/envd */

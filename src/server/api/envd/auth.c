@@ -31,13 +31,18 @@ static bool refuse(struct http_exchange *x, const char *message)
 	return false;
 }
 
-bool envd_authorized(struct http_exchange *x, struct sandbox *s)
+bool envd_has_token(const struct http_exchange *x, const struct sandbox *s)
 {
 	const char *token = http_header(x, "x-access-token");
 
-	if (!s->record.access_token[0] || (token && same(token, s->record.access_token)))
+	return !s->record.access_token[0] || (token && same(token, s->record.access_token));
+}
+
+bool envd_authorized(struct http_exchange *x, struct sandbox *s)
+{
+	if (envd_has_token(x, s))
 		return true;
-	return refuse(x, token ? "the access token is not this sandbox's"
+	return refuse(x, http_header(x, "x-access-token") ? "the access token is not this sandbox's"
 			       : "no access token: send it as X-Access-Token");
 }
 
