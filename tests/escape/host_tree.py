@@ -44,9 +44,16 @@ class HostTree:
             os.mknod(f"{self.tree}/disk", stat.S_IFBLK | 0o666, os.makedev(7, 200))
         return self
 
-    def run(self, kind, script, user="root"):
-        return subprocess.run([HOTCELL, "run", "-q", "--user", user, f"--{kind}", f"{self.tree}:/m", "--env", f"TOP={self.top}",
-                               "--", "python3", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    def command(self, kind, script):
+        return [HOTCELL, "run", "-q", "--user", "root", f"--{kind}", f"{self.tree}:/m", "--env", f"TOP={self.top}",
+                "--", "python3", "-c", script]
+
+    def run(self, kind, script):
+        return subprocess.run(self.command(kind, script), stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+
+    def start(self, kind, script):
+        return subprocess.Popen(self.command(kind, script), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
 
     def harm(self):
         wrong = [name for name in ("secret", "x") if read(f"{self.top}/{name}") != SECRET]
@@ -147,12 +154,11 @@ for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR):
         os.close(fd)
 """
 
+# What the guest tries at whatever is at those names just now: once for each line, then for a while.
 RACE = GUEST + """
 import mmap, time
-seen = set()
 pipe = os.pipe()
-end = time.monotonic() + 4
-while time.monotonic() < end:
+def attack(seen):
     for path in ("/m/swap/x", "/m/flip", "/m/swap/../swap/x", "/m/flip/x"):
         seen.add(contents(path))
         seen.add(contents(path, os.O_RDWR))
@@ -179,33 +185,57 @@ while time.monotonic() < end:
     attempt(os.mkdir, "/m/swap/new")
     attempt(os.rename, "/m/file", "/m/swap/file")
     attempt(os.symlink, "/", "/m/swap/link")
-assert not any(b"secret" in s for s in seen), seen
-print(len(seen))
+    assert not any(b"secret" in s for s in seen), seen
+for line in sys.stdin:
+    seen = set()
+    attack(seen)
+    print(b"inside" in seen, flush=True)
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    attack(set())
 """
 
 
+def quietly(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError:
+        pass
+
+
+def steps(tree):
+    """A directory that is a link to the secret's by turns; a file that is a link, a FIFO. Each with whether a guest
+    that changes nothing reads `inside` then."""
+    real, swap, flip = f"{tree.tree}/real", f"{tree.tree}/swap", f"{tree.tree}/flip"
+    return [(lambda: (quietly(write, f"{real}/x", "inside"), quietly(os.rename, real, swap)), True),
+            (lambda: quietly(write, flip, "inside"), True),
+            (lambda: quietly(os.unlink, flip), True),
+            (lambda: quietly(os.symlink, f"{tree.top}/secret", flip), True),
+            (lambda: quietly(os.rename, swap, real), False),
+            (lambda: quietly(os.symlink, tree.top, swap), False),
+            (lambda: quietly(os.unlink, flip), False),
+            (lambda: quietly(os.mkfifo, flip), False),
+            (lambda: (quietly(os.unlink, swap), quietly(os.unlink, flip)), False)]
+
+
+def lead(tree, kind, guest):
+    """Step by step: the guest looks at each state, with what it remembers of the one before."""
+    for number, (step, inside) in enumerate(steps(tree) * 2):
+        step()
+        guest.stdin.write(b"look\n")
+        guest.stdin.flush()
+        said = guest.stdout.readline()
+        if not said:
+            return  # the caller sees why
+        if kind == "ro" or number == 0:  # else it has put something of its own there
+            assert said == f"{inside}\n".encode(), f"{kind}: step {number}: {said}"
+
+
 def flip(tree, stop):
-    """A directory that is a link to its parent by turns; a file that is a link, a FIFO, a directory."""
-    def quietly(call, *arguments):
-        try:
-            call(*arguments)
-        except OSError:
-            pass
-    real, swap, flip_path = f"{tree.tree}/real", f"{tree.tree}/swap", f"{tree.tree}/flip"
-    os.mkdir(real)
-    os.chmod(real, 0o777)
+    """While the guest looks."""
     while not stop.is_set():
-        quietly(write, f"{real}/x", "inside")
-        quietly(os.rename, real, swap)
-        quietly(write, flip_path, "inside")
-        quietly(os.unlink, flip_path)
-        quietly(os.symlink, f"{tree.top}/secret", flip_path)
-        quietly(os.rename, swap, real)
-        quietly(os.symlink, tree.top, swap)
-        quietly(os.unlink, flip_path)
-        quietly(os.mkfifo, flip_path)
-        quietly(os.unlink, swap)
-        quietly(os.unlink, flip_path)
+        for step, unused in steps(tree):
+            step()
 
 
 def test_links_that_lead_out():
@@ -223,16 +253,19 @@ def test_special_files():
 def test_a_host_that_changes_what_the_guest_looks_at():
     for kind in KINDS:
         with HostTree() as tree:
+            os.mkdir(f"{tree.tree}/real")
+            os.chmod(f"{tree.tree}/real", 0o777)
             stop = threading.Event()
             thread = threading.Thread(target=flip, args=(tree, stop))
-            thread.start()
-            try:
-                done = tree.run(kind, RACE)
-            finally:
-                stop.set()
-                thread.join()
-            check(done, tree, kind)
-            assert int(done.stdout) >= 2, f"{kind}: the guest saw too little: {done.stdout}"
+            with tree.start(kind, RACE) as guest:
+                lead(tree, kind, guest)
+                thread.start()
+                try:
+                    out, err = guest.communicate(timeout=60)  # the end of its input: now both at once
+                finally:
+                    stop.set()
+                    thread.join()
+            check(subprocess.CompletedProcess(guest.args, guest.returncode, out, err), tree, kind)
 
 
 def test_a_read_only_tree_is_the_same_afterwards():

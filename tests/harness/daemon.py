@@ -173,10 +173,7 @@ class Daemon:
 
     def check_nothing_left(self, launcher):
         """No process, control group or store of a server that is gone, of which the launcher was that pid."""
-        def left():
-            reap()
-            return [(p, scene.comm(p)) for p in scene.descendants(os.getpid()) if not scene.is_zombie(p)]
-        scene.until(lambda: not left(), f"processes are left: {left()}")
+        scene.until_nobody_is_left()
         scene.until(lambda: not scene.groups_of(launcher), "control groups are left")
         stores = os.path.join(self.data, "sandboxes")
         scene.until(lambda: not os.path.exists(stores) or not os.listdir(stores), "stores are left")
@@ -186,14 +183,6 @@ def unmount(path):
     """The launcher of a server that has just ended may still have a foot in it."""
     scene.until(lambda: subprocess.run(["umount", path], stderr=subprocess.DEVNULL).returncode == 0,
                 f"{path} is busy")
-
-
-def reap():
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
 
 
 def plain_user():

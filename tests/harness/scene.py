@@ -51,6 +51,16 @@ def descendants(pid):
     return found
 
 
+def reap():
+    """True when the caller, a reaper, has no descendant left: not one is missed, as in a walk of /proc."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return True
+    return False
+
+
 def comm(pid):
     try:
         with open(f"/proc/{pid}/comm") as file:
@@ -85,6 +95,14 @@ def until(condition, what, patience=PATIENCE_S):
         if time.monotonic() > end:
             raise AssertionError(f"after {patience} s: {what}")
         time.sleep(0.002)
+
+
+def until_nobody_is_left():
+    """Every descendant of the caller has ended."""
+    try:
+        until(reap, "processes are left")
+    except AssertionError as problem:
+        raise AssertionError(f"{problem}: {[(p, comm(p)) for p in descendants(os.getpid())]}") from None
 
 
 def groups_of(pid):
@@ -146,17 +164,9 @@ class Scene:
     def status(self):
         return self.child.wait(PATIENCE_S)
 
-    def left_processes(self):
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            return []
-        return [(p, comm(p)) for p in descendants(os.getpid()) if not is_zombie(p)]
-
     def check_clean(self):
         """Nothing is left; what only a later start can remove is gone after one."""
-        until(lambda: not self.left_processes(), f"still there: {self.left_processes()}")
+        until_nobody_is_left()
         again = self.start("exit 7", subprocess.DEVNULL, self.err)
         if again.wait(PATIENCE_S) != 7:
             raise AssertionError(f"the next start: {again.returncode} {self.message()}")

@@ -99,6 +99,7 @@ def test_cut():
         with c.open("exec", other, "sh", "-c", "echo ready; sleep 1000") as child:
             check_equal(child.stdout.readline(), b"ready\n")
             c.child.kill()
+            c.child.wait()
             check_equal(child.wait(PATIENCE_S), 1)
             check("cut" in child.stderr.read().decode(), "it does not say why")
 

@@ -78,8 +78,7 @@ class Launcher:
     def check_gone(self):
         """It ended, with everything."""
         check_equal(self.child.wait(20), 0)
-        scene.until(lambda: not [p for p in scene.descendants(os.getpid()) if not scene.is_zombie(p)],
-                    "processes are left")
+        scene.until_nobody_is_left()
         check_equal(scene.groups_of(self.child.pid), [], "control groups")
         check_equal(os.listdir(self.root.name), [], "stores")
 
@@ -184,8 +183,7 @@ def test_it_is_killed():
         controls = [l.started(id) for id in range(1, 6)]
         l.child.kill()
         l.child.wait()
-        scene.until(lambda: not [p for p in scene.descendants(os.getpid()) if not scene.is_zombie(p)],
-                    "kernel processes outlive it")
+        scene.until_nobody_is_left()
         for control in controls:
             os.close(control)
         with Launcher() as later:  # sweeps what is left of the first one
