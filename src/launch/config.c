@@ -2,12 +2,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mount.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "interpreter/language.h"
+#include "launch/beside.h"
 
 #define DEFAULT_USER	"user"
 #define DEFAULT_USER_ID 1000
@@ -64,6 +69,56 @@ static int add_path(struct launch_config *c, uint32_t kind, const char *path, st
 	return launch_config_mount(c, kind, path, NULL, fd, false, err);
 }
 
+/* Whether anybody may walk the path to this directory. */
+static bool is_reachable(int directory)
+{
+	struct stat st, parent;
+	AUTO_CLOSE int at = openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	while (at >= 0 && fstat(at, &st) == 0 && (st.st_mode & S_IXOTH)) {
+		int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(at);
+		at = up;
+		if (up >= 0 && fstat(up, &parent) == 0 && parent.st_ino == st.st_ino &&
+		    parent.st_dev == st.st_dev)
+			return true;
+	}
+	return false;
+}
+
+/* A detached copy of the mount, not even writable for a broken kernel process. -errno. */
+static int clone_read_only(int directory)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+					       MOUNT_ATTR_NODEV };
+	AUTO_CLOSE int tree =
+		(int)syscall(SYS_open_tree, directory, "",
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	if (tree < 0 ||
+	    syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return -errno;
+	return take_fd(&tree);
+}
+
+/*
+ * The drivers of the code interpreter. A kernel process walks to a directory by its path, as the
+ * unprivileged user that it is when root is the caller, and these may lie in root's home: so root
+ * hands over a mount. Where root may not make one, what not everybody can reach is left out.
+ */
+static int add_guest(struct launch_config *c, struct error *err)
+{
+	AUTO_CLOSE int fd = -EBADF;
+	int r = beside_open("guest", O_PATH | O_DIRECTORY, &fd, err);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	int tree = geteuid() == 0 ? clone_read_only(fd) : -EPERM;
+	if (tree < 0 && geteuid() == 0 && !is_reachable(fd))
+		return 0;
+	bool detached = tree >= 0;
+	return launch_config_mount(c, WIRE_MOUNT_SYSTEM, INTERPRETER_GUEST_DIR, NULL,
+				   detached ? tree : take_fd(&fd), detached, err);
+}
+
 int launch_config_host(struct launch_config *c, struct error *err)
 {
 	static const char *const tops[] = {
@@ -83,7 +138,7 @@ int launch_config_host(struct launch_config *c, struct error *err)
 		r = add_path(c, WIRE_MOUNT_ETC, "/etc", err);
 	if (r == 0)
 		r = add_path(c, WIRE_MOUNT_VAR_LIB_DPKG, "/var/lib/dpkg", err);
-	return r;
+	return r < 0 ? r : add_guest(c, err);
 }
 
 /* ---- sending ---- */

@@ -26,8 +26,9 @@ int launch_config_mount(struct launch_config *c, uint32_t kind, const char *gues
 			const char *target, int fd, bool detached, struct error *err);
 /*
  * The built-in template "host": /usr with the top level directories that belong to it (links on
- * today's Debian, directories on older hosts), and the sources of /etc and of the package list, of
- * which the kernel shows an allow-list.
+ * today's Debian, directories on older hosts), the sources of /etc and of the package list, of
+ * which the kernel shows an allow-list, and the folder guest/ beside the program, if it is there, at
+ * INTERPRETER_GUEST_DIR, read-only.
  */
 int launch_config_host(struct launch_config *c, struct error *err);
 /* First message on the channel; the descriptors are duplicated. -EPIPE, -ECONNRESET: gone already. */

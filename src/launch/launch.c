@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "launch/beside.h"
 
 /* The child makes the others itself, while we are busy: a network namespace takes 0.4 ms. */
 #define NAMESPACES_OF_CLONE (CLONE_NEWUSER | CLONE_NEWPID)
@@ -154,21 +155,12 @@ static _Noreturn void run_child(const struct child_plan *p)
 
 static int open_program(const char *path, const char *beside, int *ret_fd, struct error *err)
 {
-	char buffer[PATH_MAX];
-
-	if (!path) {
-		ssize_t n = readlink("/proc/self/exe", buffer, sizeof(buffer) - 64);
-		if (n < 0)
-			return error_set(err, errno, "find the directory of this program");
-		buffer[n] = '\0';
-		snprintf(strrchr(buffer, '/') + 1, 64, "%s", beside);
-		path = buffer;
+	if (path) {
+		*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+		return *ret_fd < 0 ? error_set(err, errno, "open %s", path) : 0;
 	}
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (*ret_fd < 0)
-		return error_set(err, errno,
-				 "open %s (it must lie beside hotcell; was the build complete?)", path);
-	return 0;
+	int r = beside_open(beside, O_RDONLY, ret_fd, err);
+	return r < 0 ? error_wrap(err, "%s must lie beside hotcell (was the build complete?)", beside) : 0;
 }
 
 static int write_map(pid_t pid, const char *file, const char *text)

@@ -132,6 +132,7 @@ enum wire_mount_kind {
 	WIRE_MOUNT_ETC = 7,	/* source of the allowed pieces of /etc */
 	WIRE_MOUNT_VAR_LIB_DPKG = 8,
 	WIRE_MOUNT_STORE = 9, /* no mount: a private directory for what the sandbox writes */
+	WIRE_MOUNT_SYSTEM = 10, /* like TEMPLATE, but nobody changes it: read-only, root's */
 };
 
 struct wire_mount {

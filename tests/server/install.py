@@ -35,6 +35,7 @@ def test_install():
             run = subprocess.run([command, "run", "-q", "--", "echo", "inside"], capture_output=True, text=True,
                                  env=process.ENVIRONMENT, cwd="/")
             check_equal((run.returncode, run.stdout), (0, "inside\n"), run.stderr)
+            check(os.path.exists(os.path.join(top, "lib/hotcell/guest")), "the drivers")
             for verb in ("serve", "key", "ps", "exec"):
                 help = subprocess.run([command, verb, "--help"], capture_output=True, text=True)
                 check_equal(help.returncode, 0, help.stderr)

@@ -13,6 +13,7 @@
  *   /proc /sys /dev /dev/shm           their own file systems
  *   --cow PATH   tree over PATH        shown as the sandbox user's
  *   --ro, --rw   host pass-through
+ *   /opt/hotcell tree over the drivers of the code interpreter, read-only
  *
  * What a guest sees of the host is therefore: /usr, the allow-list of /etc, the list of installed
  * packages, and what the caller mounts. No host home, /var, /run, secrets or user names.
@@ -132,7 +133,8 @@ static const char *relative(const char *guest)
 
 static int mount_tree(const struct fs_plan *plan, const struct fs_plan_mount *m)
 {
-	bool user = m->kind != FS_MOUNT_TEMPLATE;
+	bool system = m->kind == FS_MOUNT_SYSTEM;
+	bool user = m->kind != FS_MOUNT_TEMPLATE && !system;
 	struct tree_options o = {
 		.magic = m->kind == FS_MOUNT_TMPFS ? TMPFS_MAGIC_NUMBER : OVERLAY_MAGIC_NUMBER,
 		.uid = user ? plan->uid : 0,
@@ -145,8 +147,11 @@ static int mount_tree(const struct fs_plan *plan, const struct fs_plan_mount *m)
 	struct superblock *sb;
 	int err = tree_sb_new(&o, &sb);
 
-	return err < 0 ? err :
-			 mount_add(sb, m->guest, flags, o.has_lower ? "overlay" : "tmpfs");
+	if (err < 0)
+		return err;
+	sb->read_only = system;
+	return mount_add(sb, m->guest, flags | (system ? MS_RDONLY : 0),
+			 o.has_lower ? "overlay" : "tmpfs");
 }
 
 static int mount_host(const struct fs_plan *plan, const struct fs_plan_mount *m)
@@ -178,12 +183,18 @@ static int make_symlink(struct inode *root, const struct fs_plan_mount *m)
 	return tree_add_symlink(dir, slash ? slash + 1 : path, m->target);
 }
 
+static bool is_mount(const struct fs_plan_mount *m)
+{
+	return m->kind < FS_MOUNT_SYMLINK || m->kind == FS_MOUNT_SYSTEM;
+}
+
 static int apply(struct inode *root, const struct fs_plan *plan, const struct fs_plan_mount *m)
 {
 	switch (m->kind) {
 	case FS_MOUNT_TEMPLATE:
 	case FS_MOUNT_COW:
 	case FS_MOUNT_TMPFS:
+	case FS_MOUNT_SYSTEM:
 		return mount_tree(plan, m);
 	case FS_MOUNT_RO:
 	case FS_MOUNT_RW:
@@ -247,16 +258,16 @@ int fs_setup(const struct fs_plan *plan, const char **ret_failed)
 	struct inode *root;
 	int err = make_root(plan, &root);
 
-	/* Symlinks and grafts go into the root tree before any path is walked through it. */
+	/* Symlinks and grafts (no mounts) go into the root tree before any path is walked through it. */
 	for (uint32_t i = 0; err == 0 && i < plan->mount_count; i++)
-		if (plan->mounts[i].kind >= FS_MOUNT_SYMLINK) {
+		if (!is_mount(&plan->mounts[i])) {
 			failed = plan->mounts[i].guest;
 			err = apply(root, plan, &plan->mounts[i]);
 		}
 	if (err == 0)
 		err = mount_pseudo(&failed);
 	for (uint32_t i = 0; err == 0 && i < plan->mount_count; i++)
-		if (plan->mounts[i].kind < FS_MOUNT_SYMLINK) {
+		if (is_mount(&plan->mounts[i])) {
 			failed = plan->mounts[i].guest;
 			err = apply(root, plan, &plan->mounts[i]);
 		}

@@ -17,6 +17,7 @@ enum fs_mount_kind {
 	FS_MOUNT_SYMLINK,  /* `guest` is a symlink to `target` */
 	FS_MOUNT_ETC,	   /* the host's /etc: source of the allow-list in setup_etc.c */
 	FS_MOUNT_VAR_LIB_DPKG, /* the host's /var/lib/dpkg */
+	FS_MOUNT_SYSTEM = 10,  /* host directory, read-only, shown as root's */
 };
 
 struct fs_plan_mount {
