@@ -50,7 +50,6 @@ test_packages() {
 	python3-pandas           tables
 	python3-matplotlib       writes a PNG
 	python3-seaborn          its figures' data in the code interpreter
-	python3-pil              images in the code interpreter
 	libpython3.11-testsuite  CPython's own regression tests
 	g++                      compiles and runs C++
 	perl                     scripts

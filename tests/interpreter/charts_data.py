@@ -65,7 +65,7 @@ def test_frames_that_are_too_large_have_no_data():
     for code in ("pd.DataFrame(np.random.rand(1000000, 5))", "pd.DataFrame({'a': ['x' * 1000] * 10000})",
                  "pd.DataFrame(np.zeros((1, 20000)))"):
         check_equal(data(code), None, code)
-    check_equal(data("pd.DataFrame({'a': np.arange(100000)})"), {"a": list(range(100000))})
+    check(data("pd.DataFrame({'a': np.arange(100000)})") == {"a": list(range(100000))}, "all numbers")
 
 
 def test_other_things_have_no_data():
@@ -99,7 +99,7 @@ def test_json_is_bounded():
     check_equal(value("['x' * 1000] * 10000"), None)
     check_equal(value("list(range(2000000))"), None)
     check_equal(value("import functools\nfunctools.reduce(lambda x, _: [x], range(200), [])"), None)
-    check_equal(value("list(range(100000))"), list(range(100000)))
+    check(value("list(range(100000))") == list(range(100000)), "all numbers")
 
 
 run(sys.modules[__name__])

@@ -78,7 +78,7 @@ def valued(code, part):
 def near(got, want, what=""):
     """The same structure with the same texts and nearly the same numbers."""
     if isinstance(want, (list, tuple)):
-        check(isinstance(got, list) and len(got) == len(want), f"{what}: got {got!r}, want {want!r}")
+        check(isinstance(got, list) and len(got) == len(want), f"{what}: got {str(got)[:300]}, want {str(want)[:300]}")
         for place, (g, w) in enumerate(zip(got, want)):
             near(g, w, f"{what}[{place}]")
     elif isinstance(want, float) and isinstance(got, float):

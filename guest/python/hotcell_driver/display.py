@@ -140,8 +140,8 @@ class ValueFormatter(JSONFormatter):
     def __call__(self, obj):
         if isinstance(obj, (list, dict)):
             try:
-                from hotcell_data import json_value
-                return json_value(obj)
+                from hotcell_data import json_of
+                return json_of(obj)
             except Exception:
                 return None
         return super().__call__(obj)
