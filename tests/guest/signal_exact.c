@@ -18,7 +18,7 @@
 
 static volatile sig_atomic_t hits;
 
-static void count(int sig)
+static void count_hits(int sig)
 {
 	(void)sig;
 	hits++;
@@ -67,6 +67,7 @@ static void calls_that_never_wait(void)
 		CHECK(fd >= 0);
 		CHECK_EQ(pread(fd, buf, 4, 0), 4);
 		CHECK_EQ(lseek(fd, 3, SEEK_SET), 3);
+		CHECK_EQ(read(fd, buf, 4), 4);
 		CHECK(close(fd) == 0);
 		CHECK_ERRNO(close(fd), EBADF);
 		if (i % 16 == 0) {
@@ -84,14 +85,14 @@ static void calls_that_never_wait(void)
 
 TEST(handler_without_restart)
 {
-	storm(count, 0, 400);
+	storm(count_hits, 0, 400);
 	calls_that_never_wait();
 	calm();
 }
 
 TEST(handler_with_restart)
 {
-	storm(count, SA_RESTART, 400);
+	storm(count_hits, SA_RESTART, 400);
 	calls_that_never_wait();
 	calm();
 }
@@ -124,13 +125,59 @@ TEST(appends_happen_once)
 	close(fd);
 }
 
+/* Numbers through a pipe; both ends are under signals, so that no wait is long. */
+static void numbers_through_a_pipe(unsigned count)
+{
+	unsigned got;
+	int p[2];
+
+	CHECK_EQ(pipe(p), 0);
+	pid_t writer = fork();
+	if (writer == 0) {
+		close(p[0]);
+		storm(count_hits, 0, 300);
+		for (unsigned i = 0; i < count; i++)
+			while (write(p[1], &i, sizeof(i)) != sizeof(i))
+				CHECK_EQ(errno, EINTR);
+		calm();
+		_exit(0);
+	}
+	close(p[1]);
+	storm(count_hits, 0, 300);
+	for (unsigned i = 0; i < count; i++) {
+		while (read(p[0], &got, sizeof(got)) != sizeof(got))
+			CHECK_EQ(errno, EINTR);
+		CHECK_EQ(got, i);
+	}
+	calm();
+	CHECK_EQ(read(p[0], &got, sizeof(got)), 0);
+}
+
+/* Several threads are hit by signals inside their calls at the same time. */
+TEST(crossfire)
+{
+	enum { PAIRS = 3 };
+	int status;
+
+	for (int i = 0; i < PAIRS; i++) {
+		if (fork() == 0) {
+			numbers_through_a_pipe(4000);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < PAIRS; i++) {
+		CHECK(wait(&status) > 0);
+		CHECK_EQ(status, 0);
+	}
+}
+
 TEST(waiting_is_interrupted)
 {
 	int p[2];
 	char b;
 
 	CHECK(pipe(p) == 0);
-	storm(count, 0, 2000);
+	storm(count_hits, 0, 2000);
 	CHECK_ERRNO(read(p[0], &b, 1), EINTR);
 	struct pollfd pfd = { p[0], POLLIN, 0 };
 	CHECK_ERRNO(poll(&pfd, 1, -1), EINTR);
@@ -146,7 +193,7 @@ TEST(waiting_is_restarted)
 	char b = 0;
 
 	CHECK(pipe(p) == 0);
-	storm(count, SA_RESTART, 1000);
+	storm(count_hits, SA_RESTART, 1000);
 	pid_t pid = fork();
 	if (pid == 0) {
 		/* Timers are not inherited: writes when the parent has been hit often enough. */

@@ -29,6 +29,7 @@
 #include "kernel/fs/file.h"
 #include "kernel/host/notify.h"
 #include "kernel/host/tracee.h"
+#include "kernel/task/crossfire.h"
 #include "kernel/task/sigreturn.h"
 #include "kernel/task/task.h"
 
@@ -179,6 +180,15 @@ static bool unpark(struct call *c, long result)
 	return tracee_finish(&t, result, c->args) == 0;
 }
 
+/* For a thread in crossfire: an answer that is known to arrive, or known not to. */
+static int reply_held(struct call *c, long result)
+{
+	struct tracee t;
+	int r = stop(&t, c, c->nr);
+
+	return r < 0 ? r : tracee_finish(&t, result, c->args);
+}
+
 bool call_reply(struct call *c, long result)
 {
 	c->task->interrupted_ip = result == -EINTR ? c->ip : 0;
@@ -190,6 +200,9 @@ bool call_reply(struct call *c, long result)
 	}
 	if (c->parked)
 		return unpark(c, result);
+	int held_back = crossfire_holds(c->task) ? reply_held(c, result) : -EBUSY;
+	if (held_back != -EBUSY)
+		return held_back == 0;
 	if (host_notify_reply(c->id, result) < 0)
 		return false;
 	past_answered(&c->task->past, result, host_notify_missed());

@@ -13,7 +13,8 @@
  * and that a signal took away before we received it. The numbers of notifications settle that: the
  * host counts them up as threads make them, and hands them out in that order, so each number
  * that we never saw is a call we know nothing about. None missed since the answer: no such call,
- * and the answer was lost. Some missed: no telling whose they were; then the host's word stands.
+ * and the answer was lost. Some missed: no telling whose they were; then the host's word stands,
+ * and crossfire.c sees to it that it is not asked often.
  *
  * Not seen here is a thread that was stopped and continued at that moment, without a handler.
  */
@@ -49,18 +50,19 @@ static bool belongs(const struct past_call *c, const struct past_registers *r)
 	return c->ip && (failed || repeats) && memcmp(c->args, r->args, sizeof(c->args)) == 0;
 }
 
-bool past_take_unheard(struct past *p, const struct past_registers *r, uint64_t missed,
-		       struct past_call *ret)
+enum past_verdict past_take(struct past *p, const struct past_registers *r, uint64_t missed,
+			    struct past_call *ret)
 {
 	for (unsigned i = 0; i < PAST_MAX; i++) {
 		struct past_call *c = &p->calls[(p->newest + PAST_MAX - i) % PAST_MAX];
 		if (!belongs(c, r))
 			continue;
 		/* Only the newest can be the interrupted one. */
-		bool unheard = c->answered && c->missed == missed;
+		if (!c->answered)
+			return PAST_NONE;
 		*ret = *c;
 		c->answered = false;
-		return unheard;
+		return c->missed == missed ? PAST_UNHEARD : PAST_UNSURE;
 	}
-	return false;
+	return PAST_NONE;
 }

@@ -36,10 +36,15 @@ void past_begin(struct past *p, int nr, uint64_t ip, const uint64_t args[6]);
 /* The host took the answer of the newest call. */
 void past_answered(struct past *p, long result, uint64_t missed);
 
+enum past_verdict {
+	PAST_NONE,   /* no answer is at stake */
+	PAST_UNSURE, /* it was heard, and the call made again; or not heard */
+	PAST_UNHEARD /* the answer is the next thing that the thread should have seen */
+};
+
 /*
- * True if `r` is an interruption of a call whose answer is known to be the next thing that the
- * thread should have seen: that call, which is then forgotten. Else false, also when in doubt.
- * `missed`: host_notify_missed() now.
+ * Whether `r` is an interruption of a call whose answer did not arrive: with PAST_UNSURE and
+ * PAST_UNHEARD the call, which is then forgotten. `missed`: host_notify_missed() now.
  */
-bool past_take_unheard(struct past *p, const struct past_registers *r, uint64_t missed,
-		       struct past_call *ret);
+enum past_verdict past_take(struct past *p, const struct past_registers *r, uint64_t missed,
+			    struct past_call *ret);

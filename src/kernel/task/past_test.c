@@ -28,16 +28,18 @@ static struct past_registers registers(uint64_t at, long rax, const uint64_t arg
 	return r;
 }
 
-static bool take(struct past *p, uint64_t at, long rax, uint64_t missed, long *ret)
+static enum past_verdict take(struct past *p, uint64_t at, long rax, uint64_t missed, long *ret)
 {
 	struct past_registers r = registers(at, rax, reading);
 	struct past_call c;
+	enum past_verdict verdict = past_take(p, &r, missed, &c);
 
-	if (!past_take_unheard(p, &r, missed, &c))
-		return false;
-	CHECK_EQ(c.ip, ip);
-	*ret = c.result;
-	return true;
+	if (verdict != PAST_NONE) {
+		CHECK_EQ(c.ip, ip);
+		CHECK_EQ(c.nr, SYS_read);
+		*ret = c.result;
+	}
+	return verdict;
 }
 
 TEST(answer_comes_after_the_handler)
@@ -46,9 +48,9 @@ TEST(answer_comes_after_the_handler)
 	long result = 0;
 
 	answered_read(&p, 4, 7);
-	CHECK(take(&p, ip, -EINTR, 7, &result));
+	CHECK_EQ(take(&p, ip, -EINTR, 7, &result), PAST_UNHEARD);
 	CHECK_EQ(result, 4);
-	CHECK(!take(&p, ip, -EINTR, 7, &result)); /* once */
+	CHECK_EQ(take(&p, ip, -EINTR, 7, &result), PAST_NONE); /* once */
 }
 
 TEST(also_when_the_host_would_repeat_the_call)
@@ -57,8 +59,8 @@ TEST(also_when_the_host_would_repeat_the_call)
 	long result = 0;
 
 	answered_read(&p, -EPIPE, 0);
-	CHECK(!take(&p, ip - SYSCALL_INSTRUCTION_SIZE, SYS_write, 0, &result));
-	CHECK(take(&p, ip - SYSCALL_INSTRUCTION_SIZE, SYS_read, 0, &result));
+	CHECK_EQ(take(&p, ip - SYSCALL_INSTRUCTION_SIZE, SYS_write, 0, &result), PAST_NONE);
+	CHECK_EQ(take(&p, ip - SYSCALL_INSTRUCTION_SIZE, SYS_read, 0, &result), PAST_UNHEARD);
 	CHECK_EQ(result, -EPIPE);
 }
 
@@ -72,7 +74,7 @@ TEST(handler_may_make_calls)
 		past_begin(&p, SYS_write, ip + 64, writing);
 		past_answered(&p, 1, 0);
 	}
-	CHECK(take(&p, ip, -EINTR, 0, &result));
+	CHECK_EQ(take(&p, ip, -EINTR, 0, &result), PAST_UNHEARD);
 	CHECK_EQ(result, 4);
 }
 
@@ -82,11 +84,11 @@ TEST(result_that_arrived_is_left_alone)
 	long result;
 
 	answered_read(&p, 4, 0);
-	CHECK(!take(&p, ip, 4, 0, &result));
-	CHECK(!take(&p, ip + 64, -EINTR, 0, &result));
+	CHECK_EQ(take(&p, ip, 4, 0, &result), PAST_NONE);
+	CHECK_EQ(take(&p, ip + 64, -EINTR, 0, &result), PAST_NONE);
 	struct past_registers r = registers(ip, -EINTR, writing);
 	struct past_call c;
-	CHECK(!past_take_unheard(&p, &r, 0, &c));
+	CHECK_EQ(past_take(&p, &r, 0, &c), PAST_NONE);
 }
 
 /* read() answered, the next one, alike, gone before it was received: its number is missing. */
@@ -96,11 +98,11 @@ TEST(unseen_call_is_not_the_answered_one)
 	long result;
 
 	answered_read(&p, 4, 0);
-	CHECK(!take(&p, ip, -EINTR, 1, &result));
+	CHECK_EQ(take(&p, ip, -EINTR, 1, &result), PAST_UNSURE);
 	answered_read(&p, 4, 1);
 	past_begin(&p, SYS_write, ip + 64, writing);
 	past_answered(&p, 1, 1);
-	CHECK(!take(&p, ip, -EINTR, 2, &result));
+	CHECK_EQ(take(&p, ip, -EINTR, 2, &result), PAST_UNSURE);
 }
 
 /* The newest call at that place was interrupted while it waited, or never answered. */
@@ -111,7 +113,7 @@ TEST(older_answers_do_not_count)
 
 	answered_read(&p, 4, 0);
 	past_begin(&p, SYS_read, ip, reading);
-	CHECK(!take(&p, ip, -EINTR, 0, &result));
+	CHECK_EQ(take(&p, ip, -EINTR, 0, &result), PAST_NONE);
 }
 
 TEST(nothing_is_known_of_a_new_thread)
@@ -120,7 +122,7 @@ TEST(nothing_is_known_of_a_new_thread)
 	struct past_registers r = { .rax = (uint64_t)-EINTR };
 	struct past_call c;
 
-	CHECK(!past_take_unheard(&p, &r, 0, &c));
+	CHECK_EQ(past_take(&p, &r, 0, &c), PAST_NONE);
 }
 
 CHECK_MAIN()

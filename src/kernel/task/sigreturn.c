@@ -17,7 +17,7 @@
  *   about to repeat the call        RESULT              the result, behind the call
  *                                   NO_RESTART          EINTR, behind the call
  *                                   others              (right as it is)
- *   either, where our answer was accepted (task/past.c)   the answer
+ *   either, where our answer was accepted (task/past.c)   the answer, if it was not heard for certain
  *   EINTR behind an emulated call   nothing             the call once more: the signal was faster
  *                                                       than our look at the notification
  *   EINTR behind rt_sigreturn                           rt_sigreturn once more (nested handlers)
@@ -39,6 +39,7 @@
 #include "kernel/core/user.h"
 #include "kernel/host/notify.h"
 #include "kernel/host/proc.h"
+#include "kernel/task/crossfire.h"
 
 /* struct ucontext of x86-64 as far as it matters, at the stack pointer when rt_sigreturn is called. */
 struct saved_context {
@@ -128,6 +129,8 @@ static bool repair_lost(struct task *t, struct saved_context *s, const struct lo
 {
 	bool repeats = s->rip != l->ip;
 
+	if (l->kind != LOST_INTERRUPTED && l->kind != LOST_NO_RESTART)
+		crossfire_hit(t);
 	switch (l->kind) {
 	case LOST_RESULT:
 		s->rip = l->ip;
@@ -150,28 +153,41 @@ static bool repair_lost(struct task *t, struct saved_context *s, const struct lo
 	}
 }
 
-/* The host accepted our answer and lost it. */
+/* The host accepted our answer and lost it; or it did not, and a call alike was faster than our look. */
 static bool repair_unheard(struct task *t, struct saved_context *s)
 {
 	struct past_registers r = registers(s);
 	struct past_call c;
 
-	if (!past_take_unheard(&t->past, &r, host_notify_missed(), &c))
+	switch (past_take(&t->past, &r, host_notify_missed(), &c)) {
+	case PAST_UNHEARD:
+		crossfire_hit(t);
+		s->rip = c.ip;
+		s->rax = (uint64_t)c.result;
+		return true;
+	case PAST_UNSURE:
+		crossfire_hit(t);
+		if (s->rip == c.ip && s->rip != t->interrupted_ip)
+			call_again(s, c.nr);
+		return true;
+	default:
 		return false;
-	s->rip = c.ip;
-	s->rax = (uint64_t)c.result;
-	return true;
+	}
 }
 
-/* The number of an emulated call whose instruction ends at `ip`, from `mov $nr, %eax; syscall`;
- * -1 for anything else. */
+/* The number of an emulated call whose instruction ends at `ip`, from `mov $nr, %eax; syscall`, or
+ * `xor %eax, %eax; syscall` for read(2); -1 for anything else. */
 static int emulated_call_before(struct task *t, uint64_t ip)
 {
 	uint8_t code[7];
 	uint32_t nr;
 
-	if (user_read(t, code, uaddr(ip - sizeof(code)), sizeof(code)) < 0 || code[0] != 0xb8 ||
-	    code[5] != 0x0f || code[6] != 0x05)
+	if (user_read(t, code, uaddr(ip - sizeof(code)), sizeof(code)) < 0 || code[5] != 0x0f ||
+	    code[6] != 0x05)
+		return -1;
+	if (code[3] == 0x31 && code[4] == 0xc0)
+		return SYS_read;
+	if (code[0] != 0xb8)
 		return -1;
 	memcpy(&nr, code + 1, sizeof(nr));
 	if (nr >= SYSCALL_TABLE_SIZE || nr == SYS_rt_sigreturn)
@@ -217,6 +233,7 @@ static bool repair(struct call *c, struct saved_context *s)
 	if ((long)s->rax != -EINTR)
 		return false;
 	if (s->rip == c->ip) {
+		crossfire_hit(t);
 		call_again(s, SYS_rt_sigreturn);
 		return true;
 	}
@@ -225,6 +242,7 @@ static bool repair(struct call *c, struct saved_context *s)
 	nr = emulated_call_before(t, s->rip);
 	if (nr < 0)
 		return false;
+	crossfire_hit(t);
 	call_again(s, nr);
 	return true;
 }

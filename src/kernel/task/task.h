@@ -86,6 +86,7 @@ struct task {
 	bool lost_fresh;	  /* nothing else was called since the last one was lost */
 	struct past past;	  /* its last calls */
 	uint64_t interrupted_ip;  /* the last call was answered with EINTR, from here */
+	uint64_t hit_ns;	  /* clock_mono: see crossfire.c; 0: never */
 	uint8_t leaving; /* enum leaving: what its current call is */
 	char comm[TASK_COMM_LEN];
 	uint64_t start_ns;   /* clock_boot */
