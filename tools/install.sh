@@ -22,6 +22,8 @@ build_packages() {
 	libsqlite3-dev   the server's records outlive it
 	zlib1g-dev       uploads that clients have compressed
 	python3          the demonstration of make run; the test runner
+	python3-ipython  the Python of the code interpreter: state, magics, rich display
+	python3-matplotlib-inline  its figures, as images among the results
 	LIST
 }
 
@@ -50,6 +52,7 @@ test_packages() {
 	python3-pandas           tables
 	python3-matplotlib       writes a PNG
 	python3-seaborn          its figures' data in the code interpreter
+	python3-pil              images as results of the code interpreter
 	libpython3.11-testsuite  CPython's own regression tests
 	g++                      compiles and runs C++
 	perl                     scripts
