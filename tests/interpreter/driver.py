@@ -236,7 +236,9 @@ class Driver:
         return self.finish()
 
     def interrupt(self):
-        """SIGINT to the driver's process group."""
+        """SIGINT to the driver's process group; for an execution that is under way not before it was accepted."""
+        if self.execution:
+            self.wait_for(lambda execution: execution.count is not None)
         if self.inside:
             os.kill(self.child.pid, signal.SIGINT)
         else:

@@ -4,8 +4,8 @@ The handler sees the frame that it interrupts. While user code runs, that is a f
 exception is raised in it; in run() itself the signal is only remembered. So there is no moment between "user code
 runs" and "it does not" at which the exception could hit the driver.
 
-A signal that comes while the driver is idle means nothing, unless a request has already come: then it is meant for
-that one.
+A signal that comes between executions means nothing. The server sends none before it has read `count`, which the driver
+sends in the state STARTING: so each signal is meant for the execution that it hits.
 """
 __builtins__ = dict(vars(__import__("builtins")))  # what the user does to builtins stays out of here
 
@@ -15,8 +15,7 @@ IDLE, STARTING, RUNNING, ENDING = range(4)
 
 
 class Interrupts:
-    def __init__(self, request_pending):
-        self.request_pending = request_pending
+    def __init__(self):
         self.state = IDLE
         self.pending = False
         self.instead = None  # called instead of raising: True when it has taken care
@@ -27,9 +26,7 @@ class Interrupts:
             signal.signal(signal.SIGINT, self.handle)
 
     def handle(self, number, frame):
-        if self.state == IDLE:
-            self.pending = self.pending or self.request_pending()
-        elif self.state == STARTING or self.state == RUNNING and frame is not None and \
+        if self.state == STARTING or self.state == RUNNING and frame is not None and \
                 frame.f_code is Interrupts.run.__code__:
             self.pending = True
         elif self.state == RUNNING and not (self.instead and self.instead()):
@@ -37,6 +34,9 @@ class Interrupts:
 
     def starting(self):
         self.state = STARTING
+
+    def ending(self):
+        self.state = ENDING
 
     def run(self, function, *arguments):
         """Calls it; in it SIGINT raises."""

@@ -7,23 +7,37 @@ def main():
     from .protocol import Channel
     channel = Channel()
     try:
-        shell, interrupts, streams = build(channel)
+        context = build(channel)
     except ImportError as missing:
         channel.failed(f"Python needs IPython ({missing}): install the packages python3-ipython and "
                        "python3-matplotlib-inline")
         sys.exit(1)
-    from .context import Context
-    Context(channel, interrupts, streams, shell).serve()
+    context.serve()
 
 
 def build(channel):
+    stay_somewhere()
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
-    from . import display, streams
+    from . import light
+    light.import_ipython()
+    from . import display, hooks, streams
+    from .context import Context
     from .interrupt import Interrupts
+    from .loops import Loops
     from .shell import Shell
     out_and_err = streams.install(channel)
-    interrupts = Interrupts(channel.requests.pending)
+    interrupts = Interrupts()
     interrupts.install()
+    loops = Loops(interrupts)
     Shell.colors = "NoColor"
-    shell = Shell.instance(channel=channel, results=display.Results(channel, out_and_err))
-    return shell, interrupts, out_and_err
+    shell = Shell.instance(channel=channel, results=display.Results(channel, out_and_err), loops=loops)
+    hooks.install()
+    return Context(channel, interrupts, out_and_err, shell, loops)
+
+
+def stay_somewhere():
+    """The shell wants to know where it is; a folder may be gone."""
+    try:
+        os.getcwd()
+    except OSError:
+        os.chdir("/")

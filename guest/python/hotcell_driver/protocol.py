@@ -86,6 +86,11 @@ class Events:
         except OSError:
             _exit(1)  # nobody listens, or the user closed everything
 
+    def complete(self):
+        """What an exception kept from being written."""
+        if self.queue:
+            self.pump()
+
     def forget(self):
         """In a forked child."""
         self.dead = True
@@ -108,7 +113,10 @@ class Requests:
 
     def wait(self):
         """Blocks until there is more, and takes it. False: end of file."""
-        self.chunks.extend(map(_read, (self.fd,), (READ_SIZE,)))
+        try:
+            self.chunks.extend(map(_read, (self.fd,), (READ_SIZE,)))
+        except OSError:
+            _exit(1)  # the user closed everything
         return bool(self.chunks[-1])
 
     def next(self):
@@ -132,13 +140,13 @@ class Requests:
         self.data, self.wanted = self.data[after:], 1
         return name.decode(), argument.decode(), content.decode("utf-8", "replace")
 
-    def pending(self):
+    def pending(self, timeout_ms=0):
         """True when something has come that was not taken yet."""
         if self.data or self.chunks:
             return True
         poller = poll()
         poller.register(self.fd, POLLIN)
-        return bool(poller.poll(0))
+        return bool(poller.poll(timeout_ms))
 
     def forget(self):
         try:

@@ -1,22 +1,28 @@
 """IPython's shell as a context: no terminal, no files of its own, output as frames."""
 import builtins
+import importlib
 import os
 import subprocess
 import sys
 import traceback
+import warnings
 
+import IPython
 from IPython.core import page
 from IPython.core.autocall import IPyAutocall
 from IPython.core.error import StdinNotImplementedError
-from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.text import SList
 from traitlets import Any, Type
 
 from . import display
+from .lazy import Compiler, LazyShell
+
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 def no_input(prompt="", *unused, **unused_too):
-    raise StdinNotImplementedError("input() was called, but nobody can answer: the code interpreter has no input")
+    raise StdinNotImplementedError("input() was called, but the code interpreter has nobody to ask")
 
 
 class Quit(IPyAutocall):
@@ -24,24 +30,28 @@ class Quit(IPyAutocall):
     rewrite = False
 
     def __call__(self, status=None):
-        raise SystemExit(status)
+        raise SystemExit(*[] if status is None else [status])
 
     def __repr__(self):
         return "exit() ends the execution"
 
 
-class Shell(InteractiveShell):
+class Shell(LazyShell):
+    compiler_class = Type(Compiler)
     displayhook_class = Type(display.Hook)
     display_pub_class = Type(display.Publisher)
     channel = Any()
     results = Any()
+    loops = Any()
 
-    def __init__(self, channel, results):
+    def __init__(self, **parts):
         self.errored = False
-        super().__init__(channel=channel, results=results)
+        super().__init__(**parts)
+        self.loop_runner = self.loops.run
         builtins.input = no_input
-        self.user_ns.update(exit=Quit(self), quit=Quit(self))
-        self.user_ns_hidden.update(exit=self.user_ns["exit"], quit=self.user_ns["quit"])
+        for name in ("exit", "quit"):
+            self.user_ns[name] = self.user_ns_hidden[name] = Quit(self)
+        warnings.filterwarnings("ignore", "To exit: use", UserWarning)
 
     def init_display_formatter(self):
         super().init_display_formatter()
@@ -55,12 +65,36 @@ class Shell(InteractiveShell):
     def print_page(strng, start=0, screen_lines=0, pager_cmd=None):
         print(strng["text/plain"] if isinstance(strng, dict) else strng)
 
+    def run(self, code, number):
+        self.errored = False
+        self.execution_count = number
+        self.run_cell(code, store_history=True)
+
+    # loaded before they are needed, when there is time
+
+    @staticmethod
+    def preload_errors():
+        for name in ("stack_data", "IPython.core.debugger"):
+            importlib.import_module(name)
+
+    def preload_magics(self):
+        self.magics_manager
+
+    @staticmethod
+    def preload_asyncio():
+        importlib.import_module("asyncio")
+
     # errors
 
     def _showtraceback(self, etype, evalue, stb):
+        """The first error of an execution is its error; of more one reads on standard error."""
+        if self.loops.cancelled and etype.__name__ == "CancelledError":
+            etype, evalue, stb = KeyboardInterrupt, KeyboardInterrupt(), [*stb[:-1], "KeyboardInterrupt: "]
         for stream in self.results.streams:
             stream.flush()
         text = "\n".join(map(str, stb))
+        if self.channel.in_child:
+            self._end_child(evalue, text)
         if self.errored:
             print(text, file=sys.stderr)
             return
@@ -68,12 +102,38 @@ class Shell(InteractiveShell):
         try:
             value = str(evalue)
         except Exception:
-            value = "<exception str() failed>"
+            value = "<its text cannot be shown>"
         self.channel.error(getattr(etype, "__name__", str(etype)), value, text)
+
+    def _end_child(self, error, text):
+        """Code that forked, in the child: as a program of its own would end."""
+        if isinstance(error, SystemExit):
+            status = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+            text = error.code if isinstance(error.code, str) else ""
+        else:
+            status = 1
+        if text:
+            print(text, file=sys.stderr)
+        for stream in self.results.streams:
+            stream.finish()
+        os._exit(status & 0xff)
+
+    def _get_exc_info(self, exc_tuple=None):
+        """Without the frames that the driver adds below user code: the signal's handler, streams."""
+        etype, value, tb = super()._get_exc_info(exc_tuple)
+        node = tb
+        while node is not None and node.tb_next is not None:
+            if node.tb_next.tb_frame.f_code.co_filename.startswith(FOLDER):
+                node.tb_next = node.tb_next.tb_next
+            else:
+                node = node.tb_next
+        return etype, value, tb
 
     def report(self, error):
         """An exception that IPython let through, or that came on the way."""
-        lines = traceback.format_exception(error)
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+                  if not frame.filename.startswith((FOLDER, os.path.dirname(IPython.__file__)))]
+        lines = traceback.format_list(frames) + traceback.format_exception_only(error)
         self._showtraceback(type(error), error, [line.rstrip("\n") for line in lines])
 
     # subprocesses

@@ -5,7 +5,7 @@ now and then is seen when it is printed and print(1) is one frame; else when the
 end of the execution, and at the latest FLUSH_S later by a thread that starts when it is first needed. A loop of prints
 costs a frame per FLUSH_S, not one per line.
 
-fileno() is the real descriptor, for subprocesses. A forked child prints to that, too.
+fileno() is the real descriptor, for subprocesses. A forked child prints to that, too, line by line.
 """
 __builtins__ = dict(vars(__import__("builtins")))  # what the user does to builtins stays out of here
 
@@ -101,10 +101,11 @@ class Stream(io.TextIOBase):
             return
         self._parts.append(text)
         self._size += len(text)
-        if self._size >= FLUSH_CHARACTERS or self._channel.in_child or \
-                text.endswith("\n") and monotonic() - self._left_at > FLUSH_S:
+        in_child = self._channel.in_child
+        if self._size >= FLUSH_CHARACTERS or \
+                text.endswith("\n") and (in_child or monotonic() - self._left_at > FLUSH_S):
             self.flush()
-        elif not self._flusher.awake:
+        elif not self._flusher.awake and not in_child:
             self._flusher.wake()
 
     def flush(self):
