@@ -33,6 +33,16 @@ static int read_text(struct connection *c, char **ret, size_t *ret_size)
 	return n < 0 ? (int)n : 0;
 }
 
+/* Port 49999 explains in plain text. */
+static bool is_sentence(const char *text, size_t size)
+{
+	bool is = text && size > 0 && size < 400 && *text != '<' && *text != '{';
+
+	for (size_t i = 0; is && i < size; i++)
+		is = (unsigned char)text[i] >= ' ';
+	return is;
+}
+
 int answer_error(struct connection *c, struct error *err)
 {
 	char *text = NULL;
@@ -44,6 +54,8 @@ int answer_error(struct connection *c, struct error *err)
 	const char *message = json_string_value(json_object_get(o, "message"));
 	if (message)
 		error_set(err, 0, "%.400s", message);
+	else if (is_sentence(text, size))
+		error_set(err, 0, "%.*s", (int)size, text);
 	else
 		error_set(err, 0, "the server refused with status %d and does not say why", status);
 	err->code = status;

@@ -186,6 +186,26 @@ int connection_write_raw(struct connection *c, const void *data, size_t size)
 	return 0;
 }
 
+/* What poll() must tell is -EAGAIN, on a connection that does not block. */
+static ssize_t tls_result(struct connection *c, int n)
+{
+	int why = n > 0 ? 0 : SSL_get_error(c->ssl, n);
+
+	if (n > 0)
+		return n;
+	if (why == SSL_ERROR_ZERO_RETURN)
+		return 0;
+	return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? -EAGAIN : -EIO;
+}
+
+static ssize_t read_some(struct connection *c, void *data, size_t size)
+{
+	if (c->ssl)
+		return tls_result(c, SSL_read(c->ssl, data, (int)MIN(size, 1u << 20)));
+	ssize_t n = read(c->fd, data, size);
+	return n < 0 ? -errno : n;
+}
+
 /* Into the buffer; 0 = the end. */
 static ssize_t fill(struct connection *c)
 {
@@ -196,12 +216,11 @@ static ssize_t fill(struct connection *c)
 	if (c->end == sizeof(c->buffer))
 		return -EMSGSIZE;
 	do {
-		n = c->ssl ? SSL_read(c->ssl, c->buffer + c->end, (int)(sizeof(c->buffer) - c->end))
-			   : read(c->fd, c->buffer + c->end, sizeof(c->buffer) - c->end);
-	} while (n < 0 && !c->ssl && errno == EINTR);
+		n = read_some(c, c->buffer + c->end, sizeof(c->buffer) - c->end);
+	} while (n == -EINTR);
 	if (n > 0)
 		c->end += (size_t)n;
-	return n < 0 ? (c->ssl ? -EIO : -errno) : n;
+	return n;
 }
 
 ssize_t connection_read_raw(struct connection *c, void *data, size_t size)
@@ -229,17 +248,6 @@ void connection_set_blocking(struct connection *c, bool blocking)
 			     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 }
 
-static ssize_t tls_result(struct connection *c, int n)
-{
-	int why = n > 0 ? 0 : SSL_get_error(c->ssl, n);
-
-	if (n > 0)
-		return n;
-	if (why == SSL_ERROR_ZERO_RETURN)
-		return 0;
-	return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? -EAGAIN : -EIO;
-}
-
 ssize_t connection_try_write(struct connection *c, const void *data, size_t size)
 {
 	if (c->ssl)
@@ -252,10 +260,7 @@ ssize_t connection_try_read(struct connection *c, void *data, size_t size)
 {
 	if (c->at < c->end)
 		return connection_read_raw(c, data, size);
-	if (c->ssl)
-		return tls_result(c, SSL_read(c->ssl, data, (int)MIN(size, 1u << 20)));
-	ssize_t n = read(c->fd, data, size);
-	return n < 0 ? -errno : n;
+	return read_some(c, data, size);
 }
 
 bool connection_has_data(const struct connection *c)

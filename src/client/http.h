@@ -53,7 +53,8 @@ struct header {
 int connection_request(struct connection *c, const struct endpoint *e, const char *method,
 		       const char *path, const struct header *headers, const void *body,
 		       size_t size, struct error *err);
-/* Body of the answer; 0 = its end, -errno (-EBADMSG: cut or malformed). */
+/* Body of the answer; 0 = its end, -errno (-EBADMSG: cut or malformed). This and connection_answer()
+ * give -EAGAIN where the connection does not block, and can be called again. */
 ssize_t connection_read(struct connection *c, void *data, size_t size);
 /* Raw bytes behind an upgrade. */
 ssize_t connection_read_raw(struct connection *c, void *data, size_t size);

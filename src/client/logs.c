@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "client/clean.h"
 #include "client/table.h"
 #include "client/target.h"
 

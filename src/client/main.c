@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "client/clean.h"
 #include "client/client.h"
-#include "client/table.h"
 
 #define DEFAULT_URL "http://127.0.0.1:7878"
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "client/clean.h"
 
 void table_init(struct table *t, const char *const *heads, unsigned int columns)
 {
@@ -27,30 +28,6 @@ bool table_row(struct table *t)
 	memset(t->cells + (size_t)t->rows * t->columns, 0, t->columns * sizeof(t->cells[0]));
 	t->rows++;
 	return true;
-}
-
-/* C1 controls, and what turns the direction of the text around, as UTF-8. */
-static size_t hostile_size(const unsigned char *s)
-{
-	if (s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0)
-		return 2;
-	if (s[0] == 0xe2 && ((s[1] == 0x80 && s[2] >= 0xa8 && s[2] <= 0xae) ||
-			     (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9)))
-		return 3;
-	return 0;
-}
-
-void clean_text(char *text)
-{
-	unsigned char *out = (unsigned char *)text;
-
-	for (const unsigned char *s = out; *s;) {
-		size_t size = hostile_size(s);
-		bool control = *s < ' ' || *s == 0x7f;
-		*out++ = size || control ? '?' : *s;
-		s += size ? size : 1;
-	}
-	*out = '\0';
 }
 
 /* A character that is cut in its middle goes. */

@@ -28,7 +28,5 @@ void format_span(char *out, size_t size, double seconds);
 void format_bytes(char *out, size_t size, double bytes);
 /* Seconds since the epoch of an RFC 3339 text; 0 = none. */
 double parse_time(const char *text);
-/* What a server says is shown, not obeyed: controls, of ASCII and Unicode, become '?', in place. */
-void clean_text(char *text);
 /* A value and a line end; on a terminal in ASCII. */
 void print_json(json_t *value, size_t flags);
