@@ -20,6 +20,7 @@ build_packages() {
 	libnghttp2-dev   the server's HTTP/2: frames, header compression, flow control
 	libjansson-dev   server and client read and write JSON
 	libsqlite3-dev   the server's records outlive it
+	libedit-dev      hotcell code edits lines of a terminal
 	zlib1g-dev       uploads that clients have compressed
 	python3          the demonstration of make run; the test runner
 	python3-ipython  the Python of the code interpreter: state, magics, rich display

@@ -15,6 +15,7 @@ static const struct verb {
 	const char *help;
 } verbs[] = {
 	{ "On this machine", "run", verb_run, "run a program in a sandbox" },
+	{ NULL, "code", verb_code, "run code of an interpreter in a sandbox, or a session of it" },
 	{ "The server", "serve", verb_serve, "keep sandboxes for clients of the E2B SDKs" },
 	{ NULL, "key", verb_key, "make, list and revoke API keys of the server" },
 	{ NULL, "cert", verb_cert, "make a certificate for https on this machine" },

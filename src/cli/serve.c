@@ -79,3 +79,8 @@ int verb_cert(const struct verb_context *ctx, int argc, char **argv)
 {
 	return become("hotcell-client", "cert", argc, argv);
 }
+
+int verb_code(const struct verb_context *ctx, int argc, char **argv)
+{
+	return become("hotcell-client", "code", argc, argv);
+}

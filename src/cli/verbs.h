@@ -21,3 +21,4 @@ int verb_kill(const struct verb_context *ctx, int argc, char **argv);
 int verb_cp(const struct verb_context *ctx, int argc, char **argv);
 int verb_forward(const struct verb_context *ctx, int argc, char **argv);
 int verb_cert(const struct verb_context *ctx, int argc, char **argv);
+int verb_code(const struct verb_context *ctx, int argc, char **argv);

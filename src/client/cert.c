@@ -184,4 +184,5 @@ const struct client_verb verb_cert = {
 	1,
 	run_cert,
 	true,
+	0,
 };

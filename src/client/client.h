@@ -14,8 +14,10 @@ struct client_options {
 	uint64_t interval_ns;
 	struct option_list env;
 	const char *listen, *directory;
-	struct endpoint endpoint; /* of url and key */
-	int count;		  /* arguments that are left */
+	const char *language, *output, *sandbox, *context;
+	struct option_list passed; /* to hotcell run */
+	struct endpoint endpoint;  /* of url and key */
+	int count;		   /* arguments that are left */
 	char **arguments;
 };
 
@@ -26,6 +28,7 @@ struct client_verb {
 	int min_arguments, max_arguments; /* max -1 = any */
 	int (*run)(struct client_options *o);
 	bool offline; /* needs no server */
+	int failure;  /* exit status of wrong options and arguments; 0 = 2 */
 };
 
 /* The options that every verb takes which needs a server; what others take in common. */
@@ -70,7 +73,10 @@ struct client_verb {
 	}
 
 extern const struct client_verb verb_ps, verb_top, verb_logs, verb_exec, verb_kill, verb_cp,
-	verb_forward, verb_cert;
+	verb_forward, verb_cert, verb_code;
+
+/* The server of the options and the environment; verbs that are offline call it when they need one. */
+int client_find_server(struct client_options *o, struct error *err);
 
 /* Prints the error, whatever it quotes without control characters; returns 1. */
 int client_fail(const struct error *err);

@@ -420,4 +420,5 @@ const struct client_verb verb_cp = {
 	2,
 	run_cp,
 	false,
+	0,
 };

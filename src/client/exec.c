@@ -412,4 +412,5 @@ const struct client_verb verb_exec = {
 	-1,
 	run_exec,
 	false,
+	0,
 };

@@ -258,4 +258,5 @@ const struct client_verb verb_forward = {
 	2,
 	run_forward,
 	false,
+	0,
 };

@@ -152,4 +152,5 @@ const struct client_verb verb_logs = {
 	1,
 	run_logs,
 	false,
+	0,
 };

@@ -12,9 +12,9 @@
 
 #define DEFAULT_URL "http://127.0.0.1:7878"
 
-static const struct client_verb *const verbs[] = {
-	&verb_ps, &verb_top, &verb_logs, &verb_exec, &verb_kill, &verb_cp, &verb_forward, &verb_cert
-};
+static const struct client_verb *const verbs[] = { &verb_ps,	  &verb_top,  &verb_logs,
+						   &verb_exec,	  &verb_kill, &verb_cp,
+						   &verb_forward, &verb_cert, &verb_code };
 
 int client_fail(const struct error *err)
 {
@@ -33,7 +33,7 @@ static int usage(const struct client_verb *v)
 	return 0;
 }
 
-static int find_server(struct client_options *o, struct error *err)
+int client_find_server(struct client_options *o, struct error *err)
 {
 	if (!o->url)
 		o->url = getenv("E2B_API_URL");
@@ -62,7 +62,7 @@ static int run_verb(const struct client_verb *v, int argc, char **argv)
 	int used = options_parse(v->options, v->option_count, &o, argc, argv, &err);
 	if (used < 0) {
 		client_fail(&err);
-		return 2;
+		return v->failure ? v->failure : 2;
 	}
 	if (o.help)
 		return usage(v);
@@ -71,9 +71,9 @@ static int run_verb(const struct client_verb *v, int argc, char **argv)
 	if (o.count < v->min_arguments || (v->max_arguments >= 0 && o.count > v->max_arguments)) {
 		fprintf(stderr, "Usage: hotcell %s %s\n(hotcell %s --help tells more)\n", v->name,
 			v->usage, v->name);
-		return 2;
+		return v->failure ? v->failure : 2;
 	}
-	if (!v->offline && find_server(&o, &err) < 0)
+	if (!v->offline && client_find_server(&o, &err) < 0)
 		return client_fail(&err);
 	return v->run(&o);
 }

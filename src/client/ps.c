@@ -88,6 +88,7 @@ const struct client_verb verb_ps = {
 	0,
 	run_ps,
 	false,
+	0,
 };
 
 /* ---- top ---- */
@@ -212,6 +213,7 @@ const struct client_verb verb_top = {
 	0,
 	run_top,
 	false,
+	0,
 };
 
 /* ---- kill ---- */
@@ -254,4 +256,5 @@ const struct client_verb verb_kill = {
 	-1,
 	run_kill,
 	false,
+	0,
 };

@@ -6,7 +6,8 @@
 #define TARGET_HEADERS_MAX 8
 
 /* Ports that the server answers itself. */
-#define TARGET_ENVD "49983"
+#define TARGET_ENVD	   "49983"
+#define TARGET_INTERPRETER "49999"
 
 struct target {
 	struct client_options *o;
