@@ -22,12 +22,13 @@ NOBODY = 65534
 
 
 class Daemon:
-    def __init__(self, *options, pool=2, user=None, root=None, descriptors=None):
+    def __init__(self, *options, pool=2, code_pool=0, user=None, root=None, descriptors=None):
         """user: a uid that starts it (from root). root: a directory of an earlier one, kept by the caller.
         descriptors: its limit of them."""
         self.hotcell = os.environ["HOTCELL"]
         self.options = list(options)
         self.pool = pool
+        self.code_pool = code_pool
         self.descriptors = descriptors
         self.user = user
         self.own = root is None
@@ -55,7 +56,7 @@ class Daemon:
             as_user["preexec_fn"] = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit)
         self.child = subprocess.Popen(
             self.command("serve", "--data-dir", self.data, "--listen", "127.0.0.1:0",
-                         "--pool-size", str(self.pool), *self.options),
+                         "--pool-size", str(self.pool), "--code-pool", str(self.code_pool), *self.options),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.err, cwd="/",
             env=dict(process.ENVIRONMENT, HOME=self.root), **as_user)
         return self.wait_started() if wait else self
@@ -102,7 +103,7 @@ class Daemon:
 
     def again(self, *options):
         """Stopped or killed: a server on the same data."""
-        later = Daemon(*(options or self.options), pool=self.pool, user=self.user, root=self.root)
+        later = Daemon(*(options or self.options), pool=self.pool, code_pool=self.code_pool, user=self.user, root=self.root)
         later.key = self.key
         return later
 
@@ -154,7 +155,10 @@ class Daemon:
                 for line in text.splitlines() if not line.startswith("#")}
 
     def wait_pool(self):
-        scene.until(lambda: self.metrics()["hotcell_pool_ready"] == self.pool, "the pool is not full")
+        def is_full():
+            now = self.metrics()
+            return (now['hotcell_pool_ready{pool="plain"}'], now['hotcell_pool_ready{pool="code"}']) == (self.pool, self.code_pool)
+        scene.until(is_full, "the pools are not full")
 
     def run_key(self, *arguments):
         done = subprocess.run([self.hotcell, "key", *arguments, "--data-dir", self.data], capture_output=True,

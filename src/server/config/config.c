@@ -65,6 +65,10 @@ static const struct option_spec specs[] = {
 	  .help = "sandboxes at the same time, paused ones included" },
 	{ .name = "pool-size", .kind = OPTION_COUNT, .offset = AT(pool_size), .metavar = "N",
 	  .initial = "8", .max = 256, .help = "sandboxes that are started before they are asked for" },
+	{ .name = "code-pool", .kind = OPTION_COUNT, .offset = AT(code_pool), .metavar = "N",
+	  .initial = "2", .max = 256,
+	  .help = "the same for code-interpreter-v1, with a Python that waits\n"
+		  "for code in each, which takes tens of megabytes" },
 	{ .name = "store", .kind = OPTION_TEXT, .offset = AT(store), .metavar = "WHERE",
 	  .initial = "disk",
 	  .help = "what sandboxes write lies on \"disk\" (in the data\n"

@@ -26,7 +26,7 @@ struct config {
 	uint64_t cpus, memory_bytes, disk_bytes, pids, files;
 	uint64_t timeout_max_ns;
 	uint64_t sandboxes_max; /* at the same time, paused ones included */
-	uint64_t pool_size;
+	uint64_t pool_size, code_pool;
 	const char *store; /* "disk" or "memory" */
 
 	/* keeping */
@@ -54,7 +54,7 @@ void config_print(const struct config *c);
 void config_help(void);
 
 /*
- * SIGHUP: loads again and takes over what can change at run time (limits, timeouts, pool, what is
+ * SIGHUP: loads again and takes over what can change at run time (limits, timeouts, pools, what is
  * kept, log level, certificate and key). The rest is as it was; *ret_fixed names a key whose change
  * needs a restart, or is NULL. A failure changes nothing.
  */

@@ -26,12 +26,11 @@ enum execution_outcome {
 #define EXECUTION_LANGUAGES 8u
 
 struct counters {
-	struct histogram create_pool, create_cold;
+	struct histogram create_pool, create_code_pool, create_cold;
 	struct histogram first_line; /* from an execution's request to its first line */
 	uint64_t executions[EXECUTION_LANGUAGES][EXECUTION_OUTCOMES];
 	uint64_t contexts; /* now */
 	uint64_t created, create_failed, ended;
-	uint64_t pool_started, pool_failed;
 	uint64_t channel_errors;
 	uint64_t store_errors;
 };

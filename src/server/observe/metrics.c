@@ -12,6 +12,7 @@
 #include "http/server.h"
 #include "server/observe/counters.h"
 #include "server/observe/observe.h"
+#include "server/sandbox/pool.h"
 #include "server/sandbox/sandbox.h"
 #include "server/server.h"
 
@@ -70,6 +71,37 @@ static void number(struct buffer *b, const char *name, const char *type, const c
 	buffer_printf(b, "hotcell_%s %" PRIu64 "\n", name, v);
 }
 
+static void put_pools(struct buffer *b, const struct server *server)
+{
+	static const struct {
+		const char *name, *type, *help;
+		size_t offset;
+	} rows[] = {
+		{ "pool_size", "gauge", "Sandboxes that a pool should hold.",
+		  offsetof(struct pool_state, size) },
+		{ "pool_ready", "gauge", "Sandboxes that wait in a pool.",
+		  offsetof(struct pool_state, ready) },
+		{ "pool_started_total", "counter", "Sandboxes started for a pool.",
+		  offsetof(struct pool_state, started) },
+		{ "pool_failed_total", "counter", "Starts for a pool that failed.",
+		  offsetof(struct pool_state, failed) },
+		{ "pool_prepared_total", "counter", "Sandboxes with something prepared inside.",
+		  offsetof(struct pool_state, prepared) },
+		{ "pool_unprepared_total", "counter", "Preparations that failed.",
+		  offsetof(struct pool_state, prepare_failed) },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		head(b, rows[i].name, rows[i].type, rows[i].help);
+		for (unsigned int kind = 0; kind < POOL_KINDS; kind++) {
+			const void *state = sandboxes_pool(server, kind);
+			uint64_t v = *(const uint64_t *)(const void *)((const char *)state +
+								       rows[i].offset);
+			buffer_printf(b, "hotcell_%s{pool=\"%s\"} %" PRIu64 "\n", rows[i].name,
+				      pool_kind_name((enum pool_kind)kind), v);
+		}
+	}
+}
+
 static void put_sandboxes(struct buffer *b, const struct server *server)
 {
 	head(b, "sandboxes", "gauge", "Sandboxes by state.");
@@ -81,12 +113,7 @@ static void put_sandboxes(struct buffer *b, const struct server *server)
 	number(b, "sandboxes_failed_total", "counter", "Creates that failed.",
 	       counters.create_failed);
 	number(b, "sandboxes_ended_total", "counter", "Sandboxes that ended.", counters.ended);
-	number(b, "pool_ready", "gauge", "Sandboxes that wait in the pool.",
-	       sandboxes_pooled(server));
-	number(b, "pool_started_total", "counter", "Sandboxes started for the pool.",
-	       counters.pool_started);
-	number(b, "pool_failed_total", "counter", "Starts for the pool that failed.",
-	       counters.pool_failed);
+	put_pools(b, server);
 	number(b, "channel_errors_total", "counter", "Control channels that broke the protocol.",
 	       counters.channel_errors);
 	number(b, "store_errors_total", "counter", "Writes to the database that failed.",
@@ -157,6 +184,7 @@ void observe_metrics(struct http_exchange *x)
 	put_sandboxes(&b, server);
 	head(&b, "create_seconds", "histogram", "Time to create a sandbox, in the daemon.");
 	put_histogram(&b, "pool", &counters.create_pool);
+	put_histogram(&b, "code-pool", &counters.create_code_pool);
 	put_histogram(&b, "cold", &counters.create_cold);
 	put_requests(&b);
 	put_process(&b, server);

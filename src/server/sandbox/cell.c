@@ -16,6 +16,7 @@
 #include "server/observe/log.h"
 #include "server/runtime/launcher.h"
 #include "server/runtime/runtime.h"
+#include "server/sandbox/pool.h"
 #include "server/server.h"
 
 #define READY_PATIENCE_MS 20000
@@ -89,6 +90,7 @@ static void begin_end(struct cell *c)
 		return;
 	p->ending = true;
 	c->ready = false;
+	cell_unprepare(c);
 	if (p->events->ending)
 		p->events->ending(p->ctx, c);
 }
@@ -244,6 +246,15 @@ void cell_set_owner(struct cell *c, const struct cell_events *events, void *ctx)
 	struct private *p = private_of(c);
 	p->events = events;
 	p->ctx = ctx;
+}
+
+void cell_unprepare(struct cell *c)
+{
+	const struct pool_recipe *recipe = c->recipe;
+	c->recipe = NULL;
+	if (recipe)
+		recipe->unprepare(c);
+	c->prepared = NULL;
 }
 
 void cell_end(struct cell *c, const char *reason)

@@ -17,6 +17,7 @@
 struct server;
 struct runtime;
 struct cell;
+struct pool_recipe;
 
 /* Cells of the same shape are interchangeable. */
 struct cell_shape {
@@ -49,6 +50,9 @@ struct cell {
 	bool have_stats;
 	struct wire_stats stats;     /* the last ones, when it died in order */
 	struct launcher_usage usage; /* when it was reaped */
+	/* Of its pool, from when it began to prepare the cell until that is undone or taken; else NULL. */
+	const struct pool_recipe *recipe;
+	void *prepared; /* the recipe's */
 	void *private;
 };
 
@@ -56,5 +60,7 @@ struct cell {
 struct cell *cell_new(struct server *server, const struct cell_shape *shape, const char *hostname,
 		      const struct cell_events *events, void *ctx);
 void cell_set_owner(struct cell *c, const struct cell_events *events, void *ctx);
+/* Undoes what its recipe has made or makes. Again = no effect. */
+void cell_unprepare(struct cell *c);
 /* Asks it to end for a reason; it is killed when it does not in time. Again = no effect. */
 void cell_end(struct cell *c, const char *reason);

@@ -40,6 +40,19 @@ static int begin_life(struct sandbox *s, struct error *err)
 	return r;
 }
 
+static const char *origin_of(const struct life *l)
+{
+	return !l->from_pool ? "cold" : l->pool == POOL_CODE ? "code-pool" : "pool";
+}
+
+static void count_create(const struct life *l, uint64_t took_ns)
+{
+	histogram_add(!l->from_pool	      ? &counters.create_cold :
+		      l->pool == POOL_CODE ? &counters.create_code_pool :
+					     &counters.create_pool,
+		      took_ns);
+}
+
 static void on_complete(struct sandbox *s)
 {
 	struct life *l = life_of(s);
@@ -56,10 +69,10 @@ static void on_complete(struct sandbox *s)
 		return;
 	}
 	counters.created++;
-	histogram_add(l->from_pool ? &counters.create_pool : &counters.create_cold, took_ns);
+	count_create(l, took_ns);
 	daemon_log(DAEMON_INFO, "sandbox.created", TEXT_FIELD("sandbox", s->record.id),
 		   TEXT_FIELD("template", s->record.template_id),
-		   TEXT_FIELD("from", l->from_pool ? "pool" : "cold"),
+		   TEXT_FIELD("from", origin_of(l)),
 		   NUMBER_FIELD("us", took_ns / NSEC_PER_USEC));
 	log_add(s, LOG_INFO, "sandbox", "started", "{\"event\":\"started\"}");
 	sandbox_answer(&l->done_waiters, s, NULL);
@@ -70,7 +83,7 @@ static void on_complete(struct sandbox *s)
 static void on_cold_ready(void *ctx, struct cell *c)
 {
 	struct sandbox *s = ctx;
-	pool_hold(sandboxes_of(s)->pool, false);
+	pools_hold(sandboxes_of(s)->pools, false);
 	on_complete(s);
 }
 
@@ -82,7 +95,7 @@ static void on_cold_ended(void *ctx, struct cell *c, const char *reason)
 	struct life *l = life_of(s);
 	struct error err;
 	l->cell = NULL;
-	pool_hold(all->pool, false);
+	pools_hold(all->pools, false);
 	counters.create_failed++;
 	daemon_log(DAEMON_ERROR, "sandbox.failed", TEXT_FIELD("error", reason));
 	error_set(&err, 0, "start a sandbox: %.400s", reason);
@@ -101,7 +114,7 @@ static void start_cold(struct sandbox *s)
 	struct cell_shape shape;
 	sandbox_shape(s, &shape);
 	l->from_pool = false;
-	pool_hold(sandboxes_of(s)->pool, true);
+	pools_hold(sandboxes_of(s)->pools, true);
 	l->cell = cell_new(s->server, &shape, s->record.id, &cold_events, s);
 	if (!l->cell)
 		on_cold_ended(s, NULL, "out of memory");
@@ -117,7 +130,7 @@ static void on_pooled_ended(void *ctx, struct cell *c, const char *reason)
 	if (s->record.state == SANDBOX_STARTING && !sandboxes_of(s)->stopping)
 		start_cold(s);
 	else {
-		pool_hold(sandboxes_of(s)->pool, true); /* given back by: */
+		pools_hold(sandboxes_of(s)->pools, true); /* given back by: */
 		on_cold_ended(s, NULL, reason);
 	}
 }
@@ -246,6 +259,11 @@ static int check_spec(struct server *server, const struct sandbox_spec *spec,
 	return limits_check(all, spec->key_id, &shape, true, ret_retry_s, err);
 }
 
+static bool is_for_code(const struct template_record *t)
+{
+	return t->builtin && strcmp(t->id, TEMPLATE_CODE) == 0;
+}
+
 void sandbox_create(struct server *server, const struct sandbox_spec *spec, sandbox_done_fn fn,
 		    void *ctx)
 {
@@ -265,7 +283,8 @@ void sandbox_create(struct server *server, const struct sandbox_spec *spec, sand
 		return;
 	}
 	sandbox_shape(s, &shape);
-	struct cell *cell = pool_take(server->sandboxes->pool, &shape);
+	enum pool_kind kind = is_for_code(&t) ? POOL_CODE : POOL_PLAIN;
+	struct cell *cell = pools_take(server->sandboxes->pools, kind, &shape, &life_of(s)->pool);
 	if (cell)
 		start_pooled(s, cell);
 	else

@@ -118,5 +118,5 @@ void sandboxes_stop(struct server *server, const char *reason, void (*done)(void
 	list_for_each_safe(s, next, &all->all, link) {
 		sandbox_kill(s, reason, NULL, NULL);
 	}
-	pool_stop(all->pool, on_pool_stopped, all);
+	pools_stop(all->pools, on_pool_stopped, all);
 }

@@ -44,9 +44,9 @@ static int set_up(struct sandboxes *all, struct error *err)
 	r = template_keep_builtin(server->store, &limits, err);
 	if (r == 0)
 		r = deadlines_new(server->loop, on_due, all, &all->deadlines, err);
-	all->pool = r == 0 ? pool_new(server) : NULL;
+	all->pools = r == 0 ? pools_new(server) : NULL;
 	all->uses = calloc(KEY_USES_MAX, sizeof(*all->uses));
-	if (r == 0 && (!all->pool || !all->uses))
+	if (r == 0 && (!all->pools || !all->uses))
 		return error_set(err, ENOMEM, "start");
 	return r;
 }
@@ -77,7 +77,11 @@ void sandboxes_reload(struct server *server)
 	const struct template_limits limits = { shape.cpu_count, shape.memory_mb, shape.disk_mb };
 	if (template_keep_builtin(server->store, &limits, &err) < 0)
 		daemon_log(DAEMON_ERROR, "store.failed", TEXT_FIELD("error", err.message));
-	pool_aim(server->sandboxes->pool, &shape, (unsigned int)server->config->pool_size);
+	const unsigned int sizes[POOL_KINDS] = {
+		[POOL_PLAIN] = (unsigned int)server->config->pool_size,
+		[POOL_CODE] = (unsigned int)server->config->code_pool,
+	};
+	pools_aim(server->sandboxes->pools, &shape, sizes);
 }
 
 void sandboxes_free(struct server *server)
@@ -86,7 +90,7 @@ void sandboxes_free(struct server *server)
 	if (!all)
 		return;
 	server->sandboxes = NULL;
-	pool_free(all->pool);
+	pools_free(all->pools);
 	deadlines_free(all->deadlines);
 	free(all->uses);
 	free(all);

@@ -1,10 +1,25 @@
+/*
+ * Theory of operation
+ *
+ *   struct pools ── starting: the one cell that is started now, whatever pool it is for
+ *      │
+ *      ├── POOL_PLAIN   ready: cells
+ *      └── POOL_CODE    ready: cells;  preparing: one cell in the hands of the recipe
+ *
+ *     start ──ready──► (recipe: preparing ──done──►) ready ──pools_take()──► a sandbox's
+ *
+ * Each pool has a timer that starts its next cell; a pool behind another waits until that one is full.
+ * While a cell is prepared, which takes its programs some time, others are started. A cell whose
+ * preparation fails is kept all the same, as what it is, so a recipe that cannot work is tried once for
+ * each cell that somebody takes.
+ */
 #include "server/sandbox/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
-#include "server/observe/counters.h"
+#include "base/util.h"
 #include "server/observe/log.h"
 #include "server/server.h"
 
@@ -13,24 +28,39 @@
 /* After failures: doubled each time. */
 #define RETRY_MS     100
 #define RETRY_MAX_MS 30000
+/* A recipe that takes longer does not end any more. */
+#define PREPARE_PATIENCE_MS 30000
 
 struct pool {
+	struct pools *all;
+	enum pool_kind kind;
+	const struct pool_recipe *recipe;
+	struct pool_state state;
+	struct list ready;	/* cells, the oldest first */
+	struct cell *preparing; /* at most one */
+	unsigned int retry_ms;	/* 0 = the last start went well */
+	bool complained;	/* about a preparation, since one went well */
+	uv_timer_t timer, patience;
+};
+
+struct pools {
 	struct server *server;
 	struct cell_shape shape;
-	unsigned int size;
-	struct list ready; /* cells, the oldest first */
-	unsigned int ready_count;
+	struct pool pools[POOL_KINDS];
 	struct cell *starting; /* at most one */
-	unsigned int dying;
-	unsigned int holds;
-	unsigned int retry_ms; /* 0 = the last start went well */
-	uv_timer_t timer;
-	bool stopping, timer_open;
+	unsigned int dying, holds, timers;
+	bool stopping;
 	void (*done)(void *ctx);
 	void *done_ctx;
 };
 
 static const struct cell_events pool_events;
+
+const char *pool_kind_name(enum pool_kind kind)
+{
+	static const char *const names[] = { [POOL_PLAIN] = "plain", [POOL_CODE] = "code" };
+	return names[kind];
+}
 
 static bool same_shape(const struct cell_shape *a, const struct cell_shape *b)
 {
@@ -41,36 +71,115 @@ static bool same_shape(const struct cell_shape *a, const struct cell_shape *b)
 
 /* ---- filling ---- */
 
+static bool wants_more(const struct pool *p)
+{
+	return (p->kind == POOL_PLAIN || p->recipe) &&
+	       p->state.ready + (p->preparing != NULL) < p->state.size;
+}
+
+/* It can be started now, and none before it has to be. */
+static bool may_start(const struct pool *p)
+{
+	const struct pools *all = p->all;
+	if (all->stopping || all->starting || all->holds || p->preparing || !wants_more(p))
+		return false;
+	for (const struct pool *first = all->pools; first < p; first++) {
+		if (wants_more(first) && !first->retry_ms)
+			return false;
+	}
+	return true;
+}
+
 static void start_one(uv_timer_t *timer)
 {
 	struct pool *p = timer->data;
-	if (p->stopping || p->starting || p->holds || p->ready_count >= p->size)
+	if (!may_start(p))
 		return;
-	p->starting = cell_new(p->server, &p->shape, "hotcell", &pool_events, p);
-	if (!p->starting)
+	p->all->starting = cell_new(p->all->server, &p->all->shape, "hotcell", &pool_events, p);
+	if (!p->all->starting)
 		uv_timer_start(&p->timer, start_one, RETRY_MAX_MS, 0);
 }
 
-static void refill(struct pool *p)
+static void refill(struct pools *all)
 {
-	if (p->stopping || p->starting || p->holds || p->ready_count >= p->size)
-		return;
-	uv_timer_start(&p->timer, start_one, p->retry_ms ? p->retry_ms : REFILL_DELAY_MS, 0);
+	for (unsigned int i = 0; i < POOL_KINDS; i++) {
+		struct pool *p = &all->pools[i];
+		if (!may_start(p) || (p->retry_ms && uv_is_active((uv_handle_t *)&p->timer)))
+			continue;
+		uv_timer_start(&p->timer, start_one, p->retry_ms ? p->retry_ms : REFILL_DELAY_MS,
+			       0);
+	}
 }
+
+static void back_off(struct pool *p)
+{
+	p->retry_ms = MIN(p->retry_ms ? p->retry_ms * 2 : RETRY_MS, (unsigned int)RETRY_MAX_MS);
+}
+
+static void keep(struct pool *p, struct cell *c)
+{
+	p->retry_ms = 0;
+	if (p->all->stopping || !same_shape(&c->shape, &p->all->shape) ||
+	    p->state.ready >= p->state.size) {
+		cell_end(c, "not needed");
+		return;
+	}
+	list_add_tail(&p->ready, &c->link);
+	p->state.ready++;
+}
+
+/* ---- preparing ---- */
+
+static void count_preparation(struct pool *p, const char *why)
+{
+	p->state.prepared += !why;
+	p->state.prepare_failed += why != NULL;
+	if (why && !p->complained)
+		daemon_log(DAEMON_WARN, "pool.unprepared",
+			   TEXT_FIELD("pool", pool_kind_name(p->kind)), TEXT_FIELD("reason", why));
+	p->complained = why;
+}
+
+static void on_prepared(void *ctx, const char *why)
+{
+	struct pool *p = ctx;
+	struct cell *c = p->preparing;
+	p->preparing = NULL;
+	uv_timer_stop(&p->patience);
+	if (why)
+		c->recipe = NULL;
+	count_preparation(p, why);
+	keep(p, c);
+	refill(p->all);
+}
+
+static void on_impatient(uv_timer_t *timer)
+{
+	struct pool *p = timer->data;
+	cell_unprepare(p->preparing);
+	on_prepared(p, "it takes too long");
+}
+
+static void prepare(struct pool *p, struct cell *c)
+{
+	p->preparing = c;
+	c->recipe = p->recipe;
+	uv_timer_start(&p->patience, on_impatient, PREPARE_PATIENCE_MS, 0);
+	p->recipe->prepare(p->all->server, c, on_prepared, p);
+}
+
+/* ---- what becomes of cells ---- */
 
 static void on_ready(void *ctx, struct cell *c)
 {
 	struct pool *p = ctx;
-	p->starting = NULL;
-	p->retry_ms = 0;
-	if (p->stopping || !same_shape(&c->shape, &p->shape) || p->ready_count >= p->size) {
-		cell_end(c, "not needed");
-	} else {
-		list_add_tail(&p->ready, &c->link);
-		p->ready_count++;
-		counters.pool_started++;
-	}
-	refill(p);
+	p->all->starting = NULL;
+	p->state.started++;
+	if (p->recipe && wants_more(p) && !p->all->stopping)
+		prepare(p, c);
+	else
+		keep(p, c);
+	refill(p->all);
 }
 
 static void on_ending(void *ctx, struct cell *c)
@@ -78,28 +187,36 @@ static void on_ending(void *ctx, struct cell *c)
 	struct pool *p = ctx;
 	if (list_linked(&c->link)) {
 		list_del(&c->link);
-		p->ready_count--;
+		p->state.ready--;
 	}
-	p->dying++;
+	if (p->preparing == c) {
+		p->preparing = NULL;
+		uv_timer_stop(&p->patience);
+		back_off(p); /* it may be the recipe that kills it */
+		if (!p->all->stopping)
+			count_preparation(p, "its sandbox ended");
+	}
+	p->all->dying++;
 }
 
-static void finish_if_over(struct pool *p);
+static void finish_if_over(struct pools *all);
 
 static void on_ended(void *ctx, struct cell *c, const char *reason)
 {
 	struct pool *p = ctx;
-	p->dying--;
-	if (p->starting == c) {
-		p->starting = NULL;
-		p->retry_ms = p->retry_ms ? p->retry_ms * 2 : RETRY_MS;
-		if (p->retry_ms > RETRY_MAX_MS)
-			p->retry_ms = RETRY_MAX_MS;
-		counters.pool_failed += !p->stopping;
-		if (!p->stopping)
-			daemon_log(DAEMON_ERROR, "pool.failed", TEXT_FIELD("reason", reason));
+	struct pools *all = p->all;
+	all->dying--;
+	if (all->starting == c) {
+		all->starting = NULL;
+		back_off(p);
+		p->state.failed += !all->stopping;
+		if (!all->stopping)
+			daemon_log(DAEMON_ERROR, "pool.failed",
+				   TEXT_FIELD("pool", pool_kind_name(p->kind)),
+				   TEXT_FIELD("reason", reason));
 	}
-	refill(p);
-	finish_if_over(p);
+	refill(all);
+	finish_if_over(all);
 }
 
 static const struct cell_events pool_events = { on_ready, on_ended, on_ending };
@@ -110,84 +227,122 @@ static void drop_all(struct pool *p, const char *why)
 {
 	while (!list_empty(&p->ready))
 		cell_end(list_first(&p->ready, struct cell, link), why); /* on_ending() unlinks */
+	if (p->preparing)
+		cell_end(p->preparing, why);
 }
 
-void pool_aim(struct pool *p, const struct cell_shape *shape, unsigned int size)
+void pools_aim(struct pools *all, const struct cell_shape *shape,
+	       const unsigned int sizes[POOL_KINDS])
 {
-	if (!same_shape(&p->shape, shape))
-		drop_all(p, "another shape is wanted");
-	p->shape = *shape;
-	p->size = size;
-	while (p->ready_count > p->size)
-		cell_end(list_first(&p->ready, struct cell, link), "the pool is smaller now");
-	refill(p);
+	bool changed = !same_shape(&all->shape, shape);
+	all->shape = *shape;
+	for (unsigned int i = 0; i < POOL_KINDS; i++) {
+		struct pool *p = &all->pools[i];
+		if (changed)
+			drop_all(p, "another shape is wanted");
+		p->state.size = sizes[i];
+		p->retry_ms = 0;
+		p->complained = false;
+		while (p->state.ready > p->state.size)
+			cell_end(list_first(&p->ready, struct cell, link),
+				 "the pool is smaller now");
+	}
+	refill(all);
 }
 
-struct cell *pool_take(struct pool *p, const struct cell_shape *shape)
+struct cell *pools_take(struct pools *all, enum pool_kind kind, const struct cell_shape *shape,
+			enum pool_kind *ret_kind)
 {
-	if (list_empty(&p->ready) || !same_shape(&p->shape, shape))
+	struct pool *p = &all->pools[kind];
+	if (p->state.ready == 0)
+		p = &all->pools[POOL_PLAIN];
+	if (p->state.ready == 0 || !same_shape(&all->shape, shape))
 		return NULL;
 	struct cell *c = list_first(&p->ready, struct cell, link);
 	list_del(&c->link);
-	p->ready_count--;
-	refill(p);
+	p->state.ready--;
+	*ret_kind = p->kind;
+	refill(all);
 	return c;
 }
 
-void pool_hold(struct pool *p, bool hold)
+void pools_hold(struct pools *all, bool hold)
 {
-	p->holds += hold ? 1u : -1u;
-	refill(p);
+	all->holds += hold ? 1u : -1u;
+	refill(all);
 }
 
-unsigned int pool_count(const struct pool *p)
+const struct pool_state *pools_state(const struct pools *all, enum pool_kind kind)
 {
-	return p->ready_count;
+	return &all->pools[kind].state;
+}
+
+void pools_set_recipe(struct pools *all, enum pool_kind kind, const struct pool_recipe *recipe)
+{
+	all->pools[kind].recipe = recipe;
+	refill(all);
 }
 
 /* ---- life ---- */
 
-struct pool *pool_new(struct server *server)
+static void add_timer(struct pool *p, uv_timer_t *timer)
 {
-	struct pool *p = calloc(1, sizeof(*p));
-	if (!p)
+	uv_timer_init(p->all->server->loop, timer);
+	timer->data = p;
+	p->all->timers++;
+}
+
+struct pools *pools_new(struct server *server)
+{
+	struct pools *all = calloc(1, sizeof(*all));
+	if (!all)
 		return NULL;
-	p->server = server;
-	list_init(&p->ready);
-	uv_timer_init(server->loop, &p->timer);
-	p->timer.data = p;
-	p->timer_open = true;
-	return p;
+	all->server = server;
+	for (unsigned int i = 0; i < POOL_KINDS; i++) {
+		struct pool *p = &all->pools[i];
+		p->all = all;
+		p->kind = (enum pool_kind)i;
+		list_init(&p->ready);
+		add_timer(p, &p->timer);
+		add_timer(p, &p->patience);
+	}
+	return all;
 }
 
-static void finish_if_over(struct pool *p)
+static void finish_if_over(struct pools *all)
 {
-	if (!p->stopping || p->starting || p->dying || p->ready_count || !p->done)
+	if (!all->stopping || all->starting || all->dying || !all->done)
 		return;
-	void (*done)(void *ctx) = p->done;
-	p->done = NULL;
-	done(p->done_ctx);
+	void (*done)(void *ctx) = all->done;
+	all->done = NULL;
+	done(all->done_ctx);
 }
 
-void pool_stop(struct pool *p, void (*done)(void *ctx), void *ctx)
+void pools_stop(struct pools *all, void (*done)(void *ctx), void *ctx)
 {
-	p->stopping = true;
-	p->done = done;
-	p->done_ctx = ctx;
-	uv_timer_stop(&p->timer);
-	drop_all(p, "the server stops");
-	if (p->starting)
-		cell_end(p->starting, "the server stops");
-	finish_if_over(p);
+	all->stopping = true;
+	all->done = done;
+	all->done_ctx = ctx;
+	for (unsigned int i = 0; i < POOL_KINDS; i++) {
+		uv_timer_stop(&all->pools[i].timer);
+		drop_all(&all->pools[i], "the server stops");
+	}
+	if (all->starting)
+		cell_end(all->starting, "the server stops");
+	finish_if_over(all);
 }
 
 static void on_closed(uv_handle_t *handle)
 {
-	free(handle->data);
+	struct pool *p = handle->data;
+	if (--p->all->timers == 0)
+		free(p->all);
 }
 
-void pool_free(struct pool *p)
+void pools_free(struct pools *all)
 {
-	if (p && p->timer_open)
-		uv_close((uv_handle_t *)&p->timer, on_closed);
+	for (unsigned int i = 0; all && i < POOL_KINDS; i++) {
+		uv_close((uv_handle_t *)&all->pools[i].timer, on_closed);
+		uv_close((uv_handle_t *)&all->pools[i].patience, on_closed);
+	}
 }

@@ -3,7 +3,7 @@
  *
  *   struct sandboxes ── all, hash by id ──► struct sandbox ── life ──► struct life ──► struct cell
  *          │                                      │ record (the database's row)            (runtime,
- *          ├── pool: cells without a sandbox      │ attached: streams, proxies, watches      launch)
+ *          ├── pools: cells without a sandbox      │ attached: streams, proxies, watches      launch)
  *          └── deadlines: one heap, one timer
  *
  * A sandbox is in exactly one state; who moves it:
@@ -80,9 +80,25 @@ uint64_t sandbox_launch_id(const struct sandbox *s)
 	return l->cell ? l->cell->launch_id : 0;
 }
 
-unsigned int sandboxes_pooled(const struct server *server)
+void *sandbox_take_prepared(struct sandbox *s)
 {
-	return pool_count(server->sandboxes->pool);
+	struct cell *c = life_of(s)->cell;
+	void *prepared = c ? c->prepared : NULL;
+	if (c) {
+		c->recipe = NULL;
+		c->prepared = NULL;
+	}
+	return prepared;
+}
+
+void sandboxes_set_recipe(struct server *server, unsigned int kind, const struct pool_recipe *recipe)
+{
+	pools_set_recipe(server->sandboxes->pools, (enum pool_kind)kind, recipe);
+}
+
+const struct pool_state *sandboxes_pool(const struct server *server, unsigned int kind)
+{
+	return pools_state(server->sandboxes->pools, (enum pool_kind)kind);
 }
 
 void sandbox_each(struct server *server, void (*fn)(void *ctx, struct sandbox *s), void *ctx)

@@ -19,6 +19,8 @@
 
 struct server;
 struct runtime;
+struct pool_recipe;
+struct pool_state;
 
 enum sandbox_state {
 	SANDBOX_STARTING,
@@ -142,6 +144,9 @@ int sandbox_list(struct server *server, const struct sandbox_filter *f,
 		 struct error *err);
 unsigned int sandbox_count(const struct server *server, enum sandbox_state state);
 
+/* What the recipe of its pool has prepared (server/sandbox/pool.h), the caller's from now on; NULL =
+ * nothing, or nothing any more. What nobody takes, the recipe frees with the sandbox's end. */
+void *sandbox_take_prepared(struct sandbox *s);
 /* The launcher's number of it; 0 = none. */
 uint64_t sandbox_launch_id(const struct sandbox *s);
 
@@ -159,5 +164,6 @@ void sandboxes_reload(struct server *server);
 void sandboxes_on_gone(struct server *server, void (*fn)(struct sandbox *s));
 /* The one function that is called before the struct is freed, when those who waited have their answer. */
 void sandboxes_on_free(struct server *server, void (*fn)(struct sandbox *s));
-/* Cells that wait in the pool. */
-unsigned int sandboxes_pooled(const struct server *server);
+/* What cells of this pool have inside (enum pool_kind). Before the loop runs. */
+void sandboxes_set_recipe(struct server *server, unsigned int kind, const struct pool_recipe *recipe);
+const struct pool_state *sandboxes_pool(const struct server *server, unsigned int kind);

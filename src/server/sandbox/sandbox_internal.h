@@ -29,7 +29,7 @@ struct sandboxes {
 	unsigned int counts[SANDBOX_ENDED + 1];
 	unsigned int alive;
 	struct deadlines *deadlines;
-	struct pool *pool;
+	struct pools *pools;
 	struct key_use *uses; /* KEY_USES_MAX */
 	unsigned int use_count;
 	void (*gone[GONE_HOOKS_MAX])(struct sandbox *s);
@@ -56,6 +56,7 @@ struct life {
 	uint32_t timeout_s; /* as last asked for */
 	uint64_t begun_ns;  /* of create */
 	bool from_pool, counted_active, counted;
+	enum pool_kind pool; /* that it came from */
 	bool keep_memory; /* of the pause under way */
 	bool resume_reboots;
 	struct list done_waiters; /* of create, pause, resume: whatever is under way */

@@ -317,7 +317,7 @@ static int keep_builtin(struct store *s, const char *id, const struct template_l
 
 int template_keep_builtin(struct store *s, const struct template_limits *limits, struct error *err)
 {
-	static const char *const names[] = { "base", "code-interpreter-v1" };
+	static const char *const names[] = { TEMPLATE_BASE, TEMPLATE_CODE };
 	int r = store_begin(s, err);
 	if (r < 0)
 		return r;

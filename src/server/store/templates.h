@@ -11,6 +11,9 @@
 
 struct store;
 
+#define TEMPLATE_BASE "base"
+#define TEMPLATE_CODE "code-interpreter-v1"
+
 struct template_record {
 	char id[64];
 	char build_id[37];
