@@ -147,10 +147,11 @@ def test_too_much_is_unknown():
         check_equal(chart, {"type": "unknown", "title": "Large", "elements": []})
     chart = plotted("fig, axs = plt.subplots(1, 2); axs[0].plot(np.random.rand(250000)); axs[1].plot([1, 2, 4])")
     check_equal(kinds(chart), ["unknown", "line"])
-    chart = plotted("plt.scatter(np.arange(50000), np.random.rand(50000)); plt.xlabel('x' * 100000)")
+    chart = plotted("plt.scatter(np.arange(50000), np.random.rand(50000))")
     check_equal((len(chart["elements"][0]["points"]), chart["elements"][0]["points"][-1][0]), (50000, 49999.0))
-    check(len(chart["x_label"]) == 10000, len(chart["x_label"]))
     check(len(json.dumps(chart)) < 8 << 20, "it fits")
+    if not INSIDE:  # an image as wide as that is not drawn
+        check_equal(len(plotted("plt.plot([1, 2, 4]); plt.xlabel('x' * 100000)")["x_label"]), 10000)
 
 
 def test_texts_that_are_no_unicode():
