@@ -177,7 +177,8 @@ def conformance(where):
     """The published SDKs against `hotcell serve`: each file once per version of the SDK."""
     for path in sorted(glob.glob(f"{where.root}/tests/conformance/*.test.mjs")):
         name = os.path.basename(path)
-        for sdk in ("e2b-2.51", "e2b-2.45"):
+        sdks = ("interpreter-2.8", "interpreter-2.7") if name.startswith("interpreter") else ("e2b-2.51", "e2b-2.45")
+        for sdk in sdks:
             if name == "cli.test.mjs" and sdk != "e2b-2.51":
                 continue
             yield program(f"conformance/{sdk}/{name.removesuffix('.test.mjs')}",
