@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -33,6 +34,7 @@ enum step { STEP_NAMESPACES = 1, STEP_CGROUP, STEP_GROUPS, STEP_USER, STEP_DESCR
 struct child_plan {
 	int kernel_fd, stub_fd, control_fd, go_fd;
 	int near_go, near_control; /* the parent's ends */
+	int parent;		   /* its pidfd */
 	bool root;
 };
 
@@ -108,6 +110,17 @@ static void lift_limits(void)
 	}
 }
 
+/* The order is forgotten when the user changes, so it is given after that; and the parent may have been
+ * killed before. No pid tells: it is outside of our namespace. */
+static void die_with(int parent)
+{
+	struct pollfd dead = { .fd = parent, .events = POLLIN };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (poll(&dead, 1, 0) != 0)
+		_exit(125);
+}
+
 static _Noreturn void run_child(const struct child_plan *p)
 {
 	static char name[] = "hotcell-kernel";
@@ -115,10 +128,9 @@ static _Noreturn void run_child(const struct child_plan *p)
 	char *const envp[] = { NULL };
 	int entries[CGROUP_CONTROLLERS];
 
-	/* A parent that is killed before the signal below is ordered must be an end of file here. */
+	/* A parent that is killed while we wait for it must be an end of file here. */
 	close(p->near_go);
 	close(p->near_control);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (unshare(NAMESPACES_OF_CHILD) < 0)
 		child_fail(p->go_fd, STEP_NAMESPACES);
 	int count = read_go(p->go_fd, entries);
@@ -129,6 +141,7 @@ static _Noreturn void run_child(const struct child_plan *p)
 		child_fail(p->go_fd, STEP_GROUPS);
 	if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
 		child_fail(p->go_fd, STEP_USER);
+	die_with(p->parent);
 	setsid();
 	reset_signals();
 	lift_limits();
@@ -291,6 +304,10 @@ int launch(const struct launch_options *options, struct launched *ret, struct er
 	AUTO_CLOSE int near_go = go[0];
 	AUTO_CLOSE int far_go = go[1];
 
+	AUTO_CLOSE int parent = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (parent < 0)
+		return error_set(err, errno, "the host forbids pidfd_open, which tells ends of processes");
+
 	struct clone_args args = { .flags = NAMESPACES_OF_CLONE | CLONE_PIDFD,
 				   .pidfd = (uint64_t)(uintptr_t)&pidfd,
 				   .exit_signal = SIGCHLD };
@@ -299,7 +316,7 @@ int launch(const struct launch_options *options, struct launched *ret, struct er
 		args.cgroup = (uint64_t)options->cgroup_fd;
 	}
 	const struct child_plan plan = { kernel_fd, stub_fd, far_control, far_go,
-					near_go,   control, root };
+					near_go,   control, parent, root };
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0)
 		run_child(&plan);

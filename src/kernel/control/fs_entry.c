@@ -66,11 +66,10 @@ static void resolve_link(const char *path, struct wire_entry *e)
 	path_put(&p);
 }
 
-/* Values with a NUL in them cannot travel as a string. */
-static void add_metadata(struct inode *inode, const char *name, char *texts, size_t *used,
-			 struct wire_entry *e)
+/* `length`: of what follows the prefix, with its end. Values with a NUL in them cannot travel as a string. */
+static void add_metadata(struct inode *inode, const char *name, size_t length, char *texts,
+			 size_t *used, struct wire_entry *e)
 {
-	size_t length = strlen(name + METADATA_PREFIX_LENGTH) + 1;
 
 	if (e->metadata_count == WIRE_METADATA_MAX || length + 1 > METADATA_BYTES - *used)
 		return;
@@ -90,7 +89,7 @@ static void read_metadata(struct inode *inode, struct wire_entry *e)
 	static char texts[METADATA_BYTES];
 	const struct inode_ops *ops = inode_ops(inode);
 	char *list = scratch_buffer();
-	size_t used = 0;
+	size_t used = 0, length;
 
 	e->metadata_count = 0;
 	if (!ops->listxattr || !ops->getxattr)
@@ -99,9 +98,12 @@ static void read_metadata(struct inode *inode, struct wire_entry *e)
 	if (size <= 0)
 		return;
 	list[size] = '\0';
-	for (char *name = list; name < list + size; name += strlen(name) + 1) {
-		if (!strncmp(name, METADATA_PREFIX, METADATA_PREFIX_LENGTH))
-			add_metadata(inode, name, texts, &used, e);
+	for (char *name = list; name < list + size; name += length + 1) {
+		length = strlen(name);
+		if (length >= METADATA_PREFIX_LENGTH &&
+		    !memcmp(name, METADATA_PREFIX, METADATA_PREFIX_LENGTH))
+			add_metadata(inode, name, length - METADATA_PREFIX_LENGTH + 1, texts, &used,
+				     e);
 	}
 }
 

@@ -56,8 +56,10 @@ static const uint32_t ioctl_ok[] = { SECCOMP_IOCTL_NOTIF_RECV,	   SECCOMP_IOCTL_
 static const uint32_t ptrace_ok[] = { PTRACE_SEIZE,   PTRACE_INTERRUPT, PTRACE_GETREGS,
 				     PTRACE_GETSIGMASK, PTRACE_SETSIGMASK,
 				      PTRACE_SETREGS, PTRACE_SYSCALL,	PTRACE_DETACH };
+#if !JAIL_INSTRUMENTED
 /* No locks and signals (F_SETLK, F_SETOWN, F_NOTIFY, ...) on files that others have open, too. */
 static const uint32_t fcntl_ok[] = { F_GETFL, F_SETLEASE, F_ADD_SEALS, F_GET_SEALS };
+#endif
 /* Not MFD_HUGETLB: the host's huge pages are everybody's. */
 #define MEMFD_OK (MFD_CLOEXEC | MFD_ALLOW_SEALING | 0x18u /* MFD_NOEXEC_SEAL, MFD_EXEC */)
 static const uint32_t policy_ok[] = { SCHED_OTHER,
