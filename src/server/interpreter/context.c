@@ -111,6 +111,13 @@ static void on_gone(void *ctx)
 	advance(c);
 }
 
+static bool on_killed(void *ctx)
+{
+	const struct context *c = ctx;
+
+	return memory_ask(c->interpreter);
+}
+
 static bool is_frozen(void *ctx)
 {
 	const struct context *c = ctx;
@@ -118,8 +125,8 @@ static bool is_frozen(void *ctx)
 	return c->interpreter->sandbox->record.state != SANDBOX_RUNNING;
 }
 
-static const struct driver_events events = { on_ready, on_failed, on_output,
-					     on_done,  on_gone,	  is_frozen };
+static const struct driver_events events = { on_ready, on_failed, on_output, on_done,
+					     on_gone,  on_killed, is_frozen };
 
 /* The program is looked for where programs are, whatever PATH the code is to see. */
 static json_t *environment_of(const struct sandbox *s)
@@ -148,6 +155,8 @@ static int start(struct context *c)
 		r = driver_start(s->server->loop, s->runtime, &spec, &events, c, &c->driver);
 	if (r == 0 && own)
 		driver_set_variables(c->driver, own);
+	if (r == 0)
+		(void)memory_ask(c->interpreter);
 	json_decref(env);
 	json_decref(own);
 	return r;

@@ -7,7 +7,7 @@
  *
  * Whatever happens (bytes, an exit, a timer) is first taken in, which sets flags; settle() then tells the
  * owner in the one order that makes sense: ready, done, the end. The owner may do anything from inside of
- * an event, driver_free() too: the memory stays until the outermost call has left (`busy`).
+ * an event, driver_free() too: the memory stays until the outermost call has left (`busy`). driver_input.c is what is taken in.
  *
  * Back pressure: nothing is read while the taker of the output is full. Output of 1 and 2 also waits while
  * a line is open, because it would have to go into its middle. Between executions everything is read, and
@@ -17,7 +17,8 @@
  * rule, or because it neither gets ready nor obeys an interrupt in time. What is in the pipes by then is
  * read; a child that holds them open is not waited for.
  *
- * A driver that is freed before its process exists is kept until that does, and can be killed.
+ * A driver that is freed before its process exists is kept until that does, and can be killed; likewise
+ * while an interrupt is under way, which is known to have arrived when a request behind it is answered.
  */
 #include "server/interpreter/driver.h"
 
@@ -30,8 +31,6 @@
 
 #include "server/interpreter/driver_internal.h"
 #include "server/interpreter/limits.h"
-
-#define FROZEN_LOOK_MS 1000 /* how often a time limit looks whether the sandbox runs again */
 
 /* ---- memory ---- */
 
@@ -53,15 +52,15 @@ static void close_everything(struct driver *d)
 	d->timer = NULL;
 }
 
-static void free_if_over(struct driver *d)
+void driver_free_if_over(struct driver *d)
 {
-	if (!d->dead || d->busy || d->launching || (d->remote && !d->spawned))
+	if (!d->dead || d->busy || d->launching || d->signalling || (d->remote && !d->spawned))
 		return;
 	stream_free(d->stream);
 	free(d);
 }
 
-static void kill_process(struct driver *d)
+void driver_kill(struct driver *d)
 {
 	if (!d->remote || !d->spawned)
 		return;
@@ -75,18 +74,12 @@ void driver_free(struct driver *d)
 	if (!d || d->dead)
 		return;
 	d->dead = true;
-	kill_process(d);
+	driver_kill(d);
 	close_everything(d);
-	free_if_over(d);
+	driver_free_if_over(d);
 }
 
 /* ---- telling the owner ---- */
-
-static void stop_timer(struct driver *d)
-{
-	if (d->timer)
-		uv_timer_stop(d->timer);
-}
 
 static void read_on(struct driver *d)
 {
@@ -99,7 +92,7 @@ static void read_on(struct driver *d)
 
 static void tell_end(struct driver *d)
 {
-	kill_process(d);
+	driver_kill(d);
 	if (stream_is_executing(d->stream))
 		stream_end(d->stream, d->end_name, d->end_text);
 	close_everything(d);
@@ -109,7 +102,7 @@ static void tell_end(struct driver *d)
 		d->events->failed(d->ctx, d->end_name, d->end_text);
 }
 
-static void settle(struct driver *d)
+void driver_settle(struct driver *d)
 {
 	if (d->busy)
 		return; /* the call around this one does it */
@@ -118,229 +111,33 @@ static void settle(struct driver *d)
 		d->say_ready = false;
 		d->events->ready(d->ctx);
 	}
-	if (!d->dead && d->say_done) {
+	/* An interrupt that is still on its way would hit the next execution. */
+	if (!d->dead && d->say_done && !d->signalling) {
 		d->say_done = false;
 		d->events->done(d->ctx);
 	}
-	if (!d->dead && d->ended) {
+	if (!d->dead && d->ended && !d->asking) {
 		d->ended = false;
 		tell_end(d);
 	} else if (!d->dead) {
 		read_on(d);
 	}
 	d->busy--;
-	free_if_over(d);
-}
-
-static void end_it(struct driver *d)
-{
-	d->ended = d->closing = true;
-}
-
-/* ---- what the stream says ---- */
-
-static void on_ready(void *ctx)
-{
-	struct driver *d = ctx;
-
-	d->was_ready = d->say_ready = true;
-	stop_timer(d);
-}
-
-static void on_failed(void *ctx, const char *text)
-{
-	struct driver *d = ctx;
-
-	driver_describe(d, "LanguageNotInstalled", "%s", text);
-	end_it(d);
-}
-
-static void on_output(void *ctx, const char *data, size_t size)
-{
-	struct driver *d = ctx;
-
-	if (!d->dead)
-		d->events->output(d->ctx, data, size);
-}
-
-/* What others wrote before belongs to the execution. */
-static void on_done(void *ctx)
-{
-	struct driver *d = ctx;
-
-	pipe_reader_drain(d->pipes[0]);
-	pipe_reader_drain(d->pipes[1]);
-	stream_finish(d->stream);
-	d->say_done = true;
-	d->interrupts = 0;
-	if (!d->closing)
-		stop_timer(d);
-}
-
-static const struct stream_events stream_events = { on_ready, on_failed, on_output, on_done };
-
-/* ---- bytes ---- */
-
-/* The reader's memory is used again when on_done() reads the pipes. */
-static void take_frames(void *ctx, const uint8_t *data, size_t size)
-{
-	static uint8_t copy[INTERPRETER_PIECE];
-	struct driver *d = ctx;
-
-	assert(size <= sizeof(copy));
-	memcpy(copy, data, size);
-	d->busy++;
-	if (!d->ended && stream_feed(d->stream, copy, size) < 0) {
-		driver_describe(d, "UnexpectedEndOfExecution",
-				"The %s process broke the protocol of its driver and was ended. "
-				"The context starts anew with the next execution.",
-				d->language);
-		end_it(d);
-	}
-	d->busy--;
-	settle(d);
-}
-
-static void take_output(struct driver *d, bool is_stderr, const uint8_t *data, size_t size)
-{
-	if (!d->was_ready)
-		driver_add_complaint(d, data, size);
-	/* Only at the end can a line be open: what is in the pipe then has no place any more. */
-	if (!stream_is_open(d->stream))
-		stream_print(d->stream, is_stderr, data, size);
-}
-
-static void take_stdout(void *ctx, const uint8_t *data, size_t size)
-{
-	take_output(ctx, false, data, size);
-}
-
-static void take_stderr(void *ctx, const uint8_t *data, size_t size)
-{
-	take_output(ctx, true, data, size);
-}
-
-static void set_timer(struct driver *d, uint64_t ms);
-
-static void events_closed(void *ctx)
-{
-	struct driver *d = ctx;
-
-	if (d->closing)
-		return;
-	driver_describe(d, "UnexpectedEndOfExecution",
-			"The %s process closed its connection and was ended. "
-			"The context starts anew with the next execution.",
-			d->language);
-	d->closing = true;
-	set_timer(d, INTERPRETER_EXIT_MS);
-}
-
-static void output_closed(void *ctx)
-{
-}
-
-static const struct pipe_reader_events readers[3] = { { take_frames, events_closed },
-						      { take_stdout, output_closed },
-						      { take_stderr, output_closed } };
-
-/* ---- the process ---- */
-
-static void process_spawned(void *ctx, uint32_t pid)
-{
-	struct driver *d = ctx;
-
-	d->spawned = true;
-	if (!d->dead)
-		return;
-	kill_process(d);
-	free_if_over(d);
-}
-
-static void process_failed(void *ctx, int error, uint32_t about, const char *message)
-{
-	struct driver *d = ctx;
-
-	d->remote = NULL;
-	if (d->launching) {
-		d->launch_error = error;
-		return;
-	}
-	if (d->dead) {
-		free_if_over(d);
-		return;
-	}
-	driver_describe_failure(d, error, about, message);
-	end_it(d);
-	settle(d);
-}
-
-static void process_exited(void *ctx, uint32_t status)
-{
-	struct driver *d = ctx;
-
-	d->remote = NULL;
-	d->closing = true;
-	d->busy++;
-	pipe_reader_drain(d->frames);
-	pipe_reader_drain(d->pipes[0]);
-	pipe_reader_drain(d->pipes[1]);
-	if (!d->ended)
-		driver_describe_exit(d, status);
-	end_it(d);
-	d->busy--;
-	settle(d);
-}
-
-static void terminal_output(void *ctx, const uint8_t *data, size_t size)
-{
-}
-
-static const struct runtime_process_events process_events = { process_spawned, process_failed,
-							      terminal_output, process_exited };
-
-/* ---- time ---- */
-
-static void on_timer(uv_timer_t *timer)
-{
-	struct driver *d = timer->data;
-
-	if (d->events->frozen(d->ctx)) {
-		set_timer(d, FROZEN_LOOK_MS);
-	} else if (d->interrupts == 1 && !d->closing) {
-		d->interrupts++;
-		runtime_signal(d->remote, SIGINT, true);
-		set_timer(d, INTERPRETER_KILL_MS);
-	} else {
-		if (!d->was_ready)
-			driver_describe(d, "ContextNotStarted", "%s did not get ready within %u s",
-					d->language, INTERPRETER_READY_MS / 1000);
-		else if (!d->closing)
-			driver_describe(d, "UnexpectedEndOfExecution",
-					"The %s process did not obey an interrupt and was ended. "
-					"The context starts anew with the next execution.",
-					d->language);
-		end_it(d);
-		settle(d);
-	}
-}
-
-static void set_timer(struct driver *d, uint64_t ms)
-{
-	if (d->timer)
-		uv_timer_start(d->timer, on_timer, ms, 0);
+	driver_free_if_over(d);
 }
 
 /* ---- life ---- */
 
-static struct driver *driver_new(uv_loop_t *loop, const struct driver_spec *spec,
-				 const struct driver_events *events, void *ctx)
+static struct driver *driver_new(uv_loop_t *loop, struct runtime *rt,
+				 const struct driver_spec *spec, const struct driver_events *events,
+				 void *ctx)
 {
 	struct driver *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return NULL;
 	d->loop = loop;
+	d->runtime = rt;
 	d->events = events;
 	d->ctx = ctx;
 	d->own_budget.max = 2 * INTERPRETER_JSON_MAX;
@@ -348,7 +145,8 @@ static struct driver *driver_new(uv_loop_t *loop, const struct driver_spec *spec
 	snprintf(d->program, sizeof(d->program), "%s", spec->language->program);
 	snprintf(d->install, sizeof(d->install), "%s", spec->language->install);
 	snprintf(d->cwd, sizeof(d->cwd), "%s", spec->cwd);
-	d->stream = stream_new(&stream_events, d, spec->budget ? spec->budget : &d->own_budget);
+	d->stream =
+		stream_new(&driver_stream_events, d, spec->budget ? spec->budget : &d->own_budget);
 	d->timer = calloc(1, sizeof(*d->timer));
 	if (d->timer) {
 		uv_timer_init(loop, d->timer);
@@ -363,18 +161,18 @@ static struct driver *driver_new(uv_loop_t *loop, const struct driver_spec *spec
 int driver_start(uv_loop_t *loop, struct runtime *rt, const struct driver_spec *spec,
 		 const struct driver_events *events, void *ctx, struct driver **ret)
 {
-	struct driver *d = driver_new(loop, spec, events, ctx);
+	struct driver *d = driver_new(loop, rt, spec, events, ctx);
 
 	if (!d)
 		return -ENOMEM;
 	d->launching = true;
-	int r = driver_launch(d, rt, spec, readers, &process_events);
+	int r = driver_launch(d, rt, spec);
 	d->launching = false;
 	if (r < 0) {
 		driver_free(d);
 		return r;
 	}
-	set_timer(d, INTERPRETER_READY_MS);
+	driver_set_timer(d, INTERPRETER_READY_MS);
 	*ret = d;
 	return 0;
 }
@@ -409,7 +207,7 @@ static void refused(struct driver *d, int error)
 			error == -ENOMEM ? "could not get a request (the server is out of memory)"
 					 : "did not read its requests");
 	d->closing = true;
-	set_timer(d, 0);
+	driver_set_timer(d, 0);
 }
 
 void driver_set_variables(struct driver *d, const json_t *variables)
@@ -437,9 +235,23 @@ void driver_interrupt(struct driver *d)
 {
 	if (d->closing || d->interrupts || !stream_is_executing(d->stream))
 		return;
-	d->interrupts = 1;
-	runtime_signal(d->remote, SIGINT, true);
-	set_timer(d, INTERPRETER_INTERRUPT_MS);
+	driver_send_interrupt(d);
+	driver_set_timer(d, INTERPRETER_INTERRUPT_MS);
+}
+
+bool driver_is_asking(const struct driver *d)
+{
+	return d->asking;
+}
+
+void driver_explain(struct driver *d, const char *name, const char *text)
+{
+	if (!d->asking)
+		return;
+	d->asking = false;
+	if (name)
+		driver_describe(d, name, "%s", text);
+	driver_settle(d);
 }
 
 void driver_end(struct driver *d, const char *name, const char *value)

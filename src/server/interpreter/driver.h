@@ -30,6 +30,8 @@ struct driver_events {
 	void (*done)(void *ctx);
 	/* The process is gone, once it was ready. An execution has got its error and its last line. Last call. */
 	void (*gone)(void *ctx);
+	/* A SIGKILL ended it that was not ours. True: driver_explain() follows, before that nothing else. */
+	bool (*killed)(void *ctx);
 	/* The sandbox stands still: time limits wait. */
 	bool (*frozen)(void *ctx);
 };
@@ -61,6 +63,9 @@ void driver_execute(struct driver *d, const char *code, size_t size, const json_
 void driver_interrupt(struct driver *d);
 /* Ends the execution under way with this error; to be followed by driver_free(). */
 void driver_end(struct driver *d, const char *name, const char *value);
+bool driver_is_asking(const struct driver *d);
+/* Why it was killed: a better error than its own, or NULL. */
+void driver_explain(struct driver *d, const char *name, const char *text);
 /* A line that says nothing, unless one is half written. */
 void driver_keepalive(struct driver *d);
 /* Whoever takes the output is full: nothing more is read. */

@@ -12,6 +12,7 @@
 
 struct driver {
 	uv_loop_t *loop;
+	struct runtime *runtime; /* valid as long as `remote` */
 	const struct driver_events *events;
 	void *ctx;
 	char language[LANGUAGE_NAME_MAX + 1], program[64], install[128], cwd[256];
@@ -28,6 +29,8 @@ struct driver {
 	bool paused;
 	bool closing;		  /* it exits, or has */
 	bool dead;		  /* driver_free() was called */
+	unsigned int signalling;  /* interrupts that may not have arrived */
+	bool asking;		  /* the owner finds out why it was killed */
 	unsigned int busy;	  /* calls that use it are under way */
 	unsigned int interrupts;  /* sent for this execution */
 	bool say_ready, say_done; /* events that are due */
@@ -40,10 +43,20 @@ struct driver {
 	char complaint[DRIVER_COMPLAINT_SIZE];
 };
 
+/* driver.c */
+void driver_settle(struct driver *d);
+void driver_free_if_over(struct driver *d);
+void driver_kill(struct driver *d);
+
+/* driver_input.c */
+extern const struct stream_events driver_stream_events;
+extern const struct pipe_reader_events driver_readers[3]; /* events, and output 1 and 2 */
+extern const struct runtime_process_events driver_process_events;
+void driver_set_timer(struct driver *d, uint64_t ms);
+void driver_send_interrupt(struct driver *d);
+
 /* driver_launch.c: the process and our ends of its pipes. */
-int driver_launch(struct driver *d, struct runtime *rt, const struct driver_spec *spec,
-		  const struct pipe_reader_events readers[3],
-		  const struct runtime_process_events *events);
+int driver_launch(struct driver *d, struct runtime *rt, const struct driver_spec *spec);
 /* A frame of variables each, "KEY=VALUE", to the requests. */
 int driver_put_variables(struct driver *d, const char *frame, const json_t *variables);
 int driver_put_frame(struct driver *d, const char *name, const char *argument, const char *content,

@@ -27,7 +27,8 @@ static int make_pipe(int fds[DRIVER_FDS], int number, bool it_writes, int *ret_o
 		return -errno;
 	fds[number] = ends[it_writes];
 	*ret_own = ends[!it_writes];
-	return fcntl(*ret_own, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+	(void)fcntl(*ret_own, F_SETFL, O_NONBLOCK); /* does not fail for a pipe of ours */
+	return 0;
 }
 
 static int open_reader(struct driver *d, int fds[DRIVER_FDS], int number, struct pipe_reader **ret,
@@ -42,8 +43,7 @@ static int open_reader(struct driver *d, int fds[DRIVER_FDS], int number, struct
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int open_pipes(struct driver *d, int fds[DRIVER_FDS],
-		      const struct pipe_reader_events events[3])
+static int open_pipes(struct driver *d, int fds[DRIVER_FDS])
 {
 	int own = -EBADF;
 
@@ -54,11 +54,11 @@ static int open_pipes(struct driver *d, int fds[DRIVER_FDS],
 	d->requests = pipe_writer_new(d->loop, own);
 	if (!d->requests)
 		return -ENOMEM;
-	r = open_reader(d, fds, 4, &d->frames, &events[0]);
+	r = open_reader(d, fds, 4, &d->frames, &driver_readers[0]);
 	if (r == 0)
-		r = open_reader(d, fds, 1, &d->pipes[0], &events[1]);
+		r = open_reader(d, fds, 1, &d->pipes[0], &driver_readers[1]);
 	if (r == 0)
-		r = open_reader(d, fds, 2, &d->pipes[1], &events[2]);
+		r = open_reader(d, fds, 2, &d->pipes[1], &driver_readers[2]);
 	return r;
 }
 
@@ -72,7 +72,7 @@ static json_t *arguments_of(const struct language *l)
 }
 
 static int spawn(struct driver *d, struct runtime *rt, const struct driver_spec *spec,
-		 const int fds[DRIVER_FDS], const struct runtime_process_events *events)
+		 const int fds[DRIVER_FDS])
 {
 	json_t *args = arguments_of(spec->language);
 	const struct process_spec process = {
@@ -84,20 +84,18 @@ static int spawn(struct driver *d, struct runtime *rt, const struct driver_spec 
 	json_decref(args);
 	if (r < 0)
 		return r;
-	d->remote = runtime_spawn(rt, &message, fds, DRIVER_FDS, events, d);
+	d->remote = runtime_spawn(rt, &message, fds, DRIVER_FDS, &driver_process_events, d);
 	free((void *)(uintptr_t)message.args);
 	return d->remote ? 0 : -d->launch_error;
 }
 
-int driver_launch(struct driver *d, struct runtime *rt, const struct driver_spec *spec,
-		  const struct pipe_reader_events readers[3],
-		  const struct runtime_process_events *events)
+int driver_launch(struct driver *d, struct runtime *rt, const struct driver_spec *spec)
 {
 	int fds[DRIVER_FDS] = { -EBADF, -EBADF, -EBADF, -EBADF, -EBADF };
 
-	int r = open_pipes(d, fds, readers);
+	int r = open_pipes(d, fds);
 	if (r == 0)
-		r = spawn(d, rt, spec, fds, events);
+		r = spawn(d, rt, spec, fds);
 	for (int i = 0; i < DRIVER_FDS; i++)
 		cleanup_close(&fds[i]);
 	return r;

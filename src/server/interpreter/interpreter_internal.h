@@ -26,6 +26,7 @@ struct interpreter {
 	unsigned int context_count;
 	size_t waiting_bytes;	     /* of requests that run or wait */
 	struct stream_budget budget; /* JSON that is held, and output that clients have not taken */
+	uint64_t oom_kills;	     /* of the sandbox, as far as is known */
 };
 
 struct context {
@@ -110,6 +111,12 @@ void execution_fail(struct execution *e, const char *name, const char *value,
 bool starter_add(struct context *c, struct http_exchange *x, bool wants_context);
 void starters_answer(struct context *c);
 void starters_fail(struct context *c, const char *text);
+
+/* ---- memory.c ---- */
+
+/* Finds out how often the host killed something of the sandbox for want of memory, and tells drivers that
+ * wait for it whether that was the reason. False: it cannot be known. */
+bool memory_ask(struct interpreter *in);
 
 /* ---- service.c ---- */
 

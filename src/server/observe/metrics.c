@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/util.h"
 #include "http/server.h"
+#include "interpreter/language.h"
 #include "server/observe/counters.h"
 #include "server/observe/observe.h"
 #include "server/sandbox/pool.h"
@@ -120,20 +121,52 @@ static void put_sandboxes(struct buffer *b, const struct server *server)
 	       counters.store_errors);
 }
 
-static void put_histogram(struct buffer *b, const char *from, const struct histogram *h)
+/* label: "from=\"pool\"," or "". */
+static void put_histogram(struct buffer *b, const char *name, const char *label,
+			  const struct histogram *h)
 {
 	uint64_t below = 0;
+	int size = (int)strlen(label) - 1; /* without the comma */
 	for (unsigned int i = 0; i < HISTOGRAM_BUCKETS; i++) {
 		below += h->counts[i];
-		buffer_printf(b,
-			      "hotcell_create_seconds_bucket{from=\"%s\",le=\"%g\"} %" PRIu64 "\n",
-			      from, (double)histogram_bounds[i] / 1e9, below);
+		buffer_printf(b, "hotcell_%s_bucket{%sle=\"%g\"} %" PRIu64 "\n", name, label,
+			      (double)histogram_bounds[i] / 1e9, below);
 	}
-	buffer_printf(b, "hotcell_create_seconds_bucket{from=\"%s\",le=\"+Inf\"} %" PRIu64 "\n",
-		      from, h->count);
-	buffer_printf(b, "hotcell_create_seconds_sum{from=\"%s\"} %.9g\n", from,
+	buffer_printf(b, "hotcell_%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, label, h->count);
+	const char *open = size > 0 ? "{" : "", *close = size > 0 ? "}" : "";
+	size = MAX(size, 0);
+	buffer_printf(b, "hotcell_%s_sum%s%.*s%s %.9g\n", name, open, size, label, close,
 		      (double)h->sum_ns / 1e9);
-	buffer_printf(b, "hotcell_create_seconds_count{from=\"%s\"} %" PRIu64 "\n", from, h->count);
+	buffer_printf(b, "hotcell_%s_count%s%.*s%s %" PRIu64 "\n", name, open, size, label, close,
+		      h->count);
+}
+
+static void put_interpreter(struct buffer *b)
+{
+	static const char *const outcomes[EXECUTION_OUTCOMES] = {
+		[EXECUTION_DONE] = "done",
+		[EXECUTION_ABANDONED] = "abandoned",
+		[EXECUTION_DIED] = "died",
+		[EXECUTION_NOT_STARTED] = "not_started",
+		[EXECUTION_ABORTED] = "aborted",
+	};
+	head(b, "executions_total", "counter",
+	     "Executions of the code interpreter that have ended, by language and how.");
+	for (unsigned int i = 0; i < EXECUTION_LANGUAGES; i++) {
+		const struct language *l = language_at(i);
+		if (!l && i < EXECUTION_LANGUAGES - 1)
+			continue;
+		for (unsigned int o = 0; o < EXECUTION_OUTCOMES; o++)
+			buffer_printf(b,
+				      "hotcell_executions_total{language=\"%s\",outcome=\"%s\"} "
+				      "%" PRIu64 "\n",
+				      l ? l->name : "other", outcomes[o],
+				      counters.executions[i][o]);
+	}
+	number(b, "contexts", "gauge", "Contexts of the code interpreter.", counters.contexts);
+	head(b, "execution_first_line_seconds", "histogram",
+	     "Time from the request of an execution to the first line of its response.");
+	put_histogram(b, "execution_first_line_seconds", "", &counters.first_line);
 }
 
 static void put_requests(struct buffer *b)
@@ -183,9 +216,10 @@ void observe_metrics(struct http_exchange *x)
 	buffer_init(&b, METRICS_MAX);
 	put_sandboxes(&b, server);
 	head(&b, "create_seconds", "histogram", "Time to create a sandbox, in the daemon.");
-	put_histogram(&b, "pool", &counters.create_pool);
-	put_histogram(&b, "code-pool", &counters.create_code_pool);
-	put_histogram(&b, "cold", &counters.create_cold);
+	put_histogram(&b, "create_seconds", "from=\"pool\",", &counters.create_pool);
+	put_histogram(&b, "create_seconds", "from=\"code-pool\",", &counters.create_code_pool);
+	put_histogram(&b, "create_seconds", "from=\"cold\",", &counters.create_cold);
+	put_interpreter(&b);
 	put_requests(&b);
 	put_process(&b, server);
 	http_respond(x, 200, "text/plain; version=0.0.4; charset=utf-8", b.data, b.size);
