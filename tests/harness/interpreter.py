@@ -6,6 +6,7 @@ python3 is looked for, with the helpers of PRELUDE: frame(), request(), and so o
 import base64
 import http.client
 import json
+import re
 import time
 
 from .cell import Cell, connection_of
@@ -13,7 +14,9 @@ from .tap import check, check_equal
 
 PORT = 49999
 PROGRAM = "/usr/local/sbin/python3"  # before all others in PATH
+PATTERN = PROGRAM[:-1] + "[3]"  # of its processes, and not of who looks for them
 REAL = "/usr/bin/python3"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 PRELUDE = f"""#!{REAL} -Su
 import os, signal, sys, time
@@ -74,7 +77,7 @@ class Interpreter(Cell):
     def as_root(self, command):
         root = {"Authorization": "Basic " + base64.b64encode(b"root:").decode()}
         connection, response = self.stream("process.Process/Start", {
-            "process": {"cmd": "/bin/sh", "args": ["-c", command]}}, root)
+            "process": {"cmd": "/bin/sh", "args": ["-c", command], "envs": {"PATH": PATH}}}, root)
         with connection_of(connection):
             text = response.read()
         check(b'"status":"exit status 0"' in text, text)
@@ -83,6 +86,13 @@ class Interpreter(Cell):
         """From now on drivers are this program."""
         data = base64.b64encode((PRELUDE + text).encode()).decode()
         self.as_root(f"mkdir -p $(dirname {program}); echo {data} | base64 -d > {program}; chmod 755 {program}")
+
+    def drivers(self):
+        """How many processes of that program there are."""
+        connection, response = self.start(f"pgrep -fc {PATTERN}")
+        with connection_of(connection):
+            for word in re.findall(rb'"stdout":"([^"]*)"', response.read()):
+                return int(base64.b64decode(word))
 
     # ---- requests ----
 
@@ -158,6 +168,10 @@ class Lines(list):
         return errors[0] if errors else None
 
     @property
+    def count(self):
+        return self.of("number_of_executions")[0]["execution_count"]
+
+    @property
     def stdout(self):
         return "".join(line["text"] for line in self.of("stdout"))
 
@@ -170,8 +184,7 @@ class Lines(list):
 def is_cut(execution):
     """The response ends without its end."""
     try:
-        while execution.response.readline():
-            pass
+        execution.response.read()  # unlike readline(), it tells
     except (http.client.IncompleteRead, ConnectionError):
         return True
     return False

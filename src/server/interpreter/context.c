@@ -180,9 +180,9 @@ static void advance(struct context *c)
 		return;
 	if (!driver_is_ready(c->driver))
 		return;
-	struct execution *e = take(c, list_first(&c->waiting, struct execution, link));
-	c->running = e;
-	driver_execute(c->driver, e->code, e->code_size, e->variables);
+	struct execution *e = list_first(&c->waiting, struct execution, link);
+	if (driver_execute(c->driver, e->code, e->code_size, e->variables))
+		c->running = take(c, e);
 }
 
 void context_submit(struct context *c, struct execution *e)

@@ -200,11 +200,8 @@ static void refused(struct driver *d, int error)
 {
 	if (error == 0 || d->closing)
 		return;
-	driver_describe(d, "UnexpectedEndOfExecution",
-			"The %s process %s and was ended. "
-			"The context starts anew with the next execution.",
-			d->language,
-			error == -ENOMEM ? "could not get a request (the server is out of memory)"
+	driver_describe_fault(d, error == -ENOMEM
+					 ? "could not get a request (the server is out of memory)"
 					 : "did not read its requests");
 	d->closing = true;
 	driver_set_timer(d, 0);
@@ -215,13 +212,20 @@ void driver_set_variables(struct driver *d, const json_t *variables)
 	refused(d, driver_put_variables(d, "env", variables));
 }
 
-void driver_execute(struct driver *d, const char *code, size_t size, const json_t *variables)
+bool driver_execute(struct driver *d, const char *code, size_t size, const json_t *variables)
 {
 	char id[24];
 
-	/* What was printed since the last execution is nobody's. */
+	/* What was said since the last execution is nobody's. */
+	d->busy++;
+	pipe_reader_drain(d->frames);
 	pipe_reader_drain(d->pipes[0]);
 	pipe_reader_drain(d->pipes[1]);
+	d->busy--;
+	if (d->ended)
+		driver_set_timer(d, 0); /* tells it from the loop */
+	if (d->closing)
+		return false;
 	stream_execute(d->stream, ++d->last_id);
 	d->interrupts = 0;
 	snprintf(id, sizeof(id), "%llu", (unsigned long long)d->last_id);
@@ -229,6 +233,7 @@ void driver_execute(struct driver *d, const char *code, size_t size, const json_
 	if (r == 0)
 		r = driver_put_frame(d, "execute", id, code, size);
 	refused(d, r);
+	return true;
 }
 
 void driver_interrupt(struct driver *d)

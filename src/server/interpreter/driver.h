@@ -57,8 +57,9 @@ bool driver_is_executing(const struct driver *d);
 /* Variables of the context from now on; their names must be without '='. What the driver does not take is
  * an end of it like any other. */
 void driver_set_variables(struct driver *d, const json_t *variables);
-/* Only when it is ready. variables: for this execution only, may be NULL. */
-void driver_execute(struct driver *d, const char *code, size_t size, const json_t *variables);
+/* Only when it is ready. variables: for this execution only, may be NULL. False: it has just ended, which
+ * will be told. */
+bool driver_execute(struct driver *d, const char *code, size_t size, const json_t *variables);
 /* Nobody wants the execution any more: SIGINT, again, SIGKILL, until it ends. */
 void driver_interrupt(struct driver *d);
 /* Ends the execution under way with this error; to be followed by driver_free(). */

@@ -68,6 +68,17 @@ void driver_describe_exit(struct driver *d, uint32_t status)
 				d->language, how, d->complaint_size ? ": " : "", complaint_of(d));
 }
 
+void driver_describe_fault(struct driver *d, const char *what)
+{
+	if (d->was_ready)
+		driver_describe(d, "UnexpectedEndOfExecution",
+				"The %s process %s and was ended. " ANEW, d->language, what);
+	else
+		driver_describe(d, "ContextNotStarted",
+				"The %s process %s before it was ready, and was ended%s%s",
+				d->language, what, d->complaint_size ? ": " : "", complaint_of(d));
+}
+
 void driver_describe_failure(struct driver *d, int error, uint32_t about, const char *message)
 {
 	char text[EXPLAIN_SIZE];

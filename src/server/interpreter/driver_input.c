@@ -75,10 +75,7 @@ static void take_frames(void *ctx, const uint8_t *data, size_t size)
 	memcpy(copy, data, size);
 	d->busy++;
 	if (!d->ended && stream_feed(d->stream, copy, size) < 0) {
-		driver_describe(d, "UnexpectedEndOfExecution",
-				"The %s process broke the protocol of its driver and was ended. "
-				"The context starts anew with the next execution.",
-				d->language);
+		driver_describe_fault(d, "broke the protocol of its driver");
 		end_now(d);
 	}
 	d->busy--;
@@ -110,10 +107,7 @@ static void events_closed(void *ctx)
 
 	if (d->closing)
 		return;
-	driver_describe(d, "UnexpectedEndOfExecution",
-			"The %s process closed its connection and was ended. "
-			"The context starts anew with the next execution.",
-			d->language);
+	driver_describe_fault(d, "closed its connection");
 	d->closing = true;
 	driver_set_timer(d, INTERPRETER_EXIT_MS);
 }
@@ -219,14 +213,9 @@ static void on_timer(uv_timer_t *timer)
 		driver_send_interrupt(d);
 		driver_set_timer(d, INTERPRETER_KILL_MS);
 	} else {
-		if (!d->was_ready)
-			driver_describe(d, "ContextNotStarted", "%s did not get ready within %u s",
-					d->language, INTERPRETER_READY_MS / 1000);
-		else if (!d->closing)
-			driver_describe(d, "UnexpectedEndOfExecution",
-					"The %s process did not obey an interrupt and was ended. "
-					"The context starts anew with the next execution.",
-					d->language);
+		if (!d->closing)
+			driver_describe_fault(d, d->was_ready ? "did not obey an interrupt"
+							      : "took too long");
 		end_now(d);
 		driver_settle(d);
 	}

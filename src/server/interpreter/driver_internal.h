@@ -65,6 +65,8 @@ int driver_put_frame(struct driver *d, const char *name, const char *argument, c
 /* driver_end.c: what people are told. */
 void driver_describe_exit(struct driver *d, uint32_t status);
 void driver_describe_failure(struct driver *d, int error, uint32_t about, const char *message);
+/* "did what it must not" */
+void driver_describe_fault(struct driver *d, const char *what);
 void driver_add_complaint(struct driver *d, const uint8_t *data, size_t size);
 __attribute__((format(printf, 3, 4))) void driver_describe(struct driver *d, const char *name,
 							   const char *format, ...);
