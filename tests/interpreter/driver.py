@@ -300,9 +300,9 @@ class Driver:
                 raise TimeoutError(f"no event in {timeout} s; {self.execution}; {bytes(self.pipes['err'])!r}")
             self.read_once(deadline)
 
-    def wait_for(self, condition):
+    def wait_for(self, condition, patience=PATIENCE_S):
         """Events until condition(execution) holds; also looks at the pipes."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + patience
         while not condition(self.execution):
             frame = self.parser.next()
             if frame:
