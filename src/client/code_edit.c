@@ -1,7 +1,8 @@
 /*
  * libedit asks for characters by a function of ours, which waits for the terminal and for signals: so
- * Ctrl-C, a new window size, Ctrl-Z and an end from outside are handled between two characters, and no
- * signal handler exists.
+ * an interrupt, a new window size, a stop and an end from outside are handled between two characters, and
+ * no signal handler exists. While a line is edited Ctrl-C and Ctrl-Z are keys like others: in pasted text
+ * they must not do anything.
  *
  * Bracketed paste: the terminal is asked to frame what is pasted (ESC [200~ ... ESC [201~). Such
  * text is taken into the line as it is, line ends included, and is sent when Enter is pressed.
@@ -196,18 +197,52 @@ static unsigned char on_tab(EditLine *el, int key)
 	return el_insertstr(el, &"    "[column % 4]) < 0 ? CC_ERROR : CC_REFRESH;
 }
 
+static unsigned char on_clear(EditLine *el, int key)
+{
+	editor_of(el)->end = EDIT_CLEARED;
+	return CC_EOF;
+}
+
+static unsigned char on_stop(EditLine *el, int key)
+{
+	suspend(editor_of(el));
+	return CC_NORM;
+}
+
+static const struct {
+	const char *name;
+	unsigned char (*run)(EditLine *el, int key);
+	const char *help;
+} functions[] = {
+	{ "hotcell-paste", on_paste, "takes pasted text" },
+	{ "hotcell-tab", on_tab, "indents" },
+	{ "hotcell-clear", on_clear, "clears what was typed" },
+	{ "hotcell-stop", on_stop, "stops the command" },
+};
+
 static const struct {
 	const char *key, *function;
 } bindings[] = {
-	{ "\\e[200~", "hotcell-paste" },       { "^I", "hotcell-tab" },
-	{ "^R", "em-inc-search-prev" },	       { "^L", "ed-clear-screen" },
-	{ "^W", "ed-delete-prev-word" },       { "\\e[A", "ed-search-prev-history" },
-	{ "\\eOA", "ed-search-prev-history" }, { "\\e[B", "ed-search-next-history" },
-	{ "\\eOB", "ed-search-next-history" }, { "\\e[3~", "ed-delete-next-char" },
-	{ "\\e[H", "ed-move-to-beg" },	       { "\\eOH", "ed-move-to-beg" },
-	{ "\\e[1~", "ed-move-to-beg" },	       { "\\e[F", "ed-move-to-end" },
-	{ "\\eOF", "ed-move-to-end" },	       { "\\e[4~", "ed-move-to-end" },
-	{ "\\e[1;5C", "em-next-word" },	       { "\\e[1;5D", "ed-prev-word" },
+	{ "^C", "hotcell-clear" },
+	{ "^Z", "hotcell-stop" },
+	{ "\\e[200~", "hotcell-paste" },
+	{ "^I", "hotcell-tab" },
+	{ "^R", "em-inc-search-prev" },
+	{ "^L", "ed-clear-screen" },
+	{ "^W", "ed-delete-prev-word" },
+	{ "\\e[A", "ed-search-prev-history" },
+	{ "\\eOA", "ed-search-prev-history" },
+	{ "\\e[B", "ed-search-next-history" },
+	{ "\\eOB", "ed-search-next-history" },
+	{ "\\e[3~", "ed-delete-next-char" },
+	{ "\\e[H", "ed-move-to-beg" },
+	{ "\\eOH", "ed-move-to-beg" },
+	{ "\\e[1~", "ed-move-to-beg" },
+	{ "\\e[F", "ed-move-to-end" },
+	{ "\\eOF", "ed-move-to-end" },
+	{ "\\e[4~", "ed-move-to-end" },
+	{ "\\e[1;5C", "em-next-word" },
+	{ "\\e[1;5D", "ed-prev-word" },
 };
 
 /* ---- life ---- */
@@ -240,8 +275,9 @@ struct editor *editor_new(int signals)
 	el_set(e->el, EL_EDITOR, "emacs");
 	el_set(e->el, EL_GETCFN, read_character);
 	el_set(e->el, EL_HIST, history, e->history);
-	el_set(e->el, EL_ADDFN, "hotcell-paste", "takes pasted text", on_paste);
-	el_set(e->el, EL_ADDFN, "hotcell-tab", "indents", on_tab);
+	el_set(e->el, EL_SETTY, "-d", "-isig", NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		el_set(e->el, EL_ADDFN, functions[i].name, functions[i].help, functions[i].run);
 	for (size_t i = 0; i < ARRAY_SIZE(bindings); i++)
 		el_set(e->el, EL_BIND, bindings[i].key, bindings[i].function, NULL);
 	return e;
@@ -286,6 +322,8 @@ enum edit editor_read(struct editor *e, const char *prompt, const char **ret, in
 	e->decoding = (mbstate_t){ 0 };
 	let_window_signals(false);
 	el_resize(e->el);
+	/* Before the prompt, not with the first key: what is typed at once is for us. */
+	el_set(e->el, EL_PREP_TERM, 1);
 	say(PASTE_ON);
 	line = el_gets(e->el, &size);
 	say(PASTE_OFF);

@@ -263,7 +263,7 @@ static int on_gone(struct local *l, int why)
 			    : CODE_ERROR;
 	if (c->stopped_by || c->presenter.lost)
 		return 1;
-	if (c->interrupted)
+	if (why == -EINTR)
 		snprintf(value, sizeof(value), "interrupted twice: the interpreter was ended");
 	else if (why == -EPIPE)
 		snprintf(value, sizeof(value), "the interpreter has ended (status %d)",

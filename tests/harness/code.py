@@ -45,7 +45,6 @@ def requests():
         yield code
         send("done", id.decode())
 
-signal.signal(signal.SIGINT, signal.SIG_IGN)
 '''
 
 
