@@ -62,6 +62,8 @@ coverage: install-test
 
 bench: install-test all
 	@bench/run --build $(BUILD)
+	@bench/server --build $(BUILD)
+	@bench/interpreter --build $(BUILD)
 
 # Regenerates what is generated in docs/; a test compares.
 docs:
