@@ -105,7 +105,7 @@ class Rules:
 
     def printed(self, frame):
         """Outside of an execution it is what a thread left behind, and dropped."""
-        self.need(self.state == "idle" or self.state == "executing" and self.counted, frame)
+        self.need(self.state in ("idle", "executing"), frame)
 
     def on_stdout(self, frame):
         self.printed(frame)

@@ -78,4 +78,4 @@ def import_ipython():
                 del sys.modules[name]
         if terminal:
             sys.modules.pop("IPython.terminal", None)
-            vars(sys.modules.get("IPython")).pop("terminal", None)
+            getattr(sys.modules.get("IPython"), "__dict__", {}).pop("terminal", None)

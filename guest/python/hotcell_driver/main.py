@@ -1,4 +1,5 @@
 """Puts the parts of the driver together."""
+import faulthandler
 import os
 import sys
 
@@ -17,6 +18,7 @@ def main():
 
 def build(channel):
     stay_somewhere()
+    faulthandler.enable(2)  # what kills Python says where on standard error
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     from . import light
     light.import_ipython()

@@ -15,6 +15,7 @@ import fcntl
 import os
 import threading
 from collections import deque
+from errno import EBADF, EPIPE
 from select import poll, POLLIN
 
 HIGH = (200, 60, 10)  # numbers that programs which count on small ones do not meet; the first that the limit allows
@@ -45,6 +46,13 @@ def _moved(fd):
         return high
     os.set_inheritable(fd, False)
     return fd
+
+
+def _end_if_closed(error):
+    """Nobody listens any more, or the user closed everything. What a signal's handler raised is another thing."""
+    if error.errno in (EBADF, EPIPE):
+        _exit(1)
+    raise error
 
 
 class Events:
@@ -83,8 +91,8 @@ class Events:
         view = memoryview(data)[start:start + WRITE_SIZE]
         try:
             counts.extend(map(_write, (self.fd,), (view,)))
-        except OSError:
-            _exit(1)  # nobody listens, or the user closed everything
+        except OSError as error:
+            _end_if_closed(error)
 
     def complete(self):
         """What an exception kept from being written."""
@@ -115,8 +123,8 @@ class Requests:
         """Blocks until there is more, and takes it. False: end of file."""
         try:
             self.chunks.extend(map(_read, (self.fd,), (READ_SIZE,)))
-        except OSError:
-            _exit(1)  # the user closed everything
+        except OSError as error:
+            _end_if_closed(error)
         return bool(self.chunks[-1])
 
     def next(self):
@@ -189,8 +197,9 @@ class Channel:
         self.events.send(encode("done", id))
 
     def text(self, name, text):
-        """`name` is stdout or stderr. What is long goes in pieces: it streams, and is not held twice."""
-        for start in range(0, len(text), TEXT_PIECE):
+        """`name` is stdout or stderr. What is long goes in pieces: it streams, and is not held twice. What is printed
+        between executions, by a thread that was left behind, goes nowhere."""
+        for start in range(0, len(text) if self.executing else 0, TEXT_PIECE):
             self.events.send(encode(name, "-", utf8(text[start:start + TEXT_PIECE])))
 
     def result(self, kind, parts):

@@ -68,6 +68,8 @@ class Shell(LazyShell):
     def run(self, code, number):
         self.errored = False
         self.execution_count = number
+        for history in (self.history_manager.input_hist_parsed, self.history_manager.input_hist_raw):
+            history += [""] * (number - len(history))  # IPython does not count empty cells
         self.run_cell(code, store_history=True)
 
     # loaded before they are needed, when there is time
