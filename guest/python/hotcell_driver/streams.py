@@ -14,10 +14,12 @@ import io
 import os
 import threading
 from _thread import start_new_thread
+from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask, valid_signals
 from time import monotonic, sleep
 
 FLUSH_S = 0.025
 FLUSH_CHARACTERS = 1 << 15
+ALL_SIGNALS = valid_signals()
 
 _write = os.write
 
@@ -186,9 +188,18 @@ class Flusher:
                 self._wanted.release()
             else:
                 self._started = True
-                start_new_thread(self._run, ())  # unseen by threading.enumerate(), which is the user's
+                self._start()
         except RuntimeError:  # released by two threads, or there may be no more threads
             pass
+
+    def _start(self):
+        """Unseen by threading.enumerate(), which is the user's, and by signals: one that the thread took would not end
+        what the main thread waits for."""
+        before = pthread_sigmask(SIG_BLOCK, ALL_SIGNALS)
+        try:
+            start_new_thread(self._run, ())
+        finally:
+            pthread_sigmask(SIG_SETMASK, before)
 
     def _run(self):
         while True:
