@@ -22,14 +22,15 @@ NOBODY = 65534
 
 
 class Daemon:
-    def __init__(self, *options, pool=2, code_pool=0, user=None, root=None, descriptors=None):
+    def __init__(self, *options, pool=2, code_pool=0, user=None, root=None, descriptors=None, env=None):
         """user: a uid that starts it (from root). root: a directory of an earlier one, kept by the caller.
-        descriptors: its limit of them."""
+        descriptors: its limit of them. env: more of its environment."""
         self.hotcell = os.environ["HOTCELL"]
         self.options = list(options)
         self.pool = pool
         self.code_pool = code_pool
         self.descriptors = descriptors
+        self.env = env or {}
         self.user = user
         self.own = root is None
         self.root = root or self.make_root()
@@ -58,7 +59,7 @@ class Daemon:
             self.command("serve", "--data-dir", self.data, "--listen", "127.0.0.1:0",
                          "--pool-size", str(self.pool), "--code-pool", str(self.code_pool), *self.options),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.err, cwd="/",
-            env=dict(process.ENVIRONMENT, HOME=self.root), **as_user)
+            env={**process.ENVIRONMENT, "HOME": self.root, **self.env}, **as_user)
         return self.wait_started() if wait else self
 
     def wait_started(self):

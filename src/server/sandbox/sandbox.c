@@ -32,6 +32,8 @@
 #include "server/store/records.h"
 #include "server/store/store.h"
 
+#define CLOCK_SLACK_US 1000000
+
 const char *sandbox_state_name(enum sandbox_state s)
 {
 	static const char *const names[] = {
@@ -109,11 +111,42 @@ void sandbox_each(struct server *server, void (*fn)(void *ctx, struct sandbox *s
 	}
 }
 
+void sandbox_refresh_end(struct sandbox *s)
+{
+	const struct deadline *d = &life_of(s)->deadline;
+	if (s->record.state != SANDBOX_RUNNING || !d->position)
+		return;
+	int64_t left_us = (int64_t)(d->at_ns - clock_boot_ns()) / 1000;
+	int64_t end_us = store_now_us() + left_us;
+	/* Only if somebody has set the clock: two readings alike give the same time. */
+	if (llabs(end_us - s->record.end_us) > CLOCK_SLACK_US)
+		s->record.end_us = end_us;
+}
+
+struct listing {
+	struct server *server;
+	void (*fn)(void *ctx, const struct sandbox_record *r);
+	void *ctx;
+};
+
+static void list_one(void *ctx, const struct sandbox_record *r)
+{
+	const struct listing *l = ctx;
+	struct sandbox *s = r->state == SANDBOX_RUNNING ? sandbox_find(l->server, r->id) : NULL;
+	struct sandbox_record shown = *r;
+	if (s) {
+		sandbox_refresh_end(s);
+		shown.end_us = s->record.end_us;
+	}
+	l->fn(l->ctx, &shown);
+}
+
 int sandbox_list(struct server *server, const struct sandbox_filter *f,
 		 void (*fn)(void *ctx, const struct sandbox_record *r), void *ctx, bool *ret_more,
 		 struct error *err)
 {
-	return record_list(server->store, f, fn, ctx, ret_more, err);
+	struct listing l = { server, fn, ctx };
+	return record_list(server->store, f, list_one, &l, ret_more, err);
 }
 
 /* ---- what hangs on a sandbox ---- */

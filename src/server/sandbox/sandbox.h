@@ -126,7 +126,10 @@ void sandbox_resume(struct sandbox *s, uint32_t timeout_s, bool memory, sandbox_
 int sandbox_set_network(struct sandbox *s, const char *network, int allow_internet,
 			struct error *err);
 
-/* ---- listing, also of what has ended ---- */
+/* Lives run by the boot clock: brings end_us up to date when the wall clock has been set meanwhile. */
+void sandbox_refresh_end(struct sandbox *s);
+
+/* ---- listing, also of what has ended; end_us of what runs is up to date ---- */
 struct sandbox_filter {
 	uint32_t states; /* bits 1 << enum sandbox_state; 0 = alive */
 	const char *metadata; /* JSON object of strings that must all match, NULL = any */

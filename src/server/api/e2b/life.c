@@ -15,8 +15,10 @@ void e2b_get(struct http_exchange *x)
 	if (!authorized(x, NULL))
 		return;
 	struct sandbox *s = sandbox_of(x);
-	if (s)
+	if (s) {
+		sandbox_refresh_end(s);
 		reply_json(x, 200, detail_json(&s->record));
+	}
 }
 
 /* ---- kill ---- */
