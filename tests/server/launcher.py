@@ -196,5 +196,21 @@ def test_by_hand():
     check("started by hotcell-server" in done.stderr, done.stderr)
 
 
+def test_it_is_killed_when_a_kernel_process_has_just_begun():
+    """On one processor that has got no further, mostly, when we hear of it."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, [min(before)])
+    try:
+        for unused in range(15):
+            with Launcher(store=False) as l:
+                control = l.started()
+                l.child.kill()
+                l.child.wait()
+                scene.until_nobody_is_left()
+                os.close(control)
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 if __name__ == "__main__":
     tap.run(__import__("__main__"))
