@@ -58,7 +58,11 @@ test_packages() {
 	g++                      compiles and runs C++
 	perl                     scripts
 	ruby                     scripts
-	default-jdk-headless     compiles and runs Java: many threads, large reservations
+	default-jdk-headless     compiles and runs Java: many threads, large reservations; JShell for the code interpreter
+	r-base-core              R for the code interpreter
+	python3-jupyter-client   the code interpreter's bridge to Jupyter kernels
+	python3-ipykernel        a Jupyter kernel for that
+	xpython                  a second one, that shares no code with it
 	redis-server             a server with persistence by fork
 	redis-tools              its client
 	postgresql               a server with many processes and shared memory
