@@ -20,16 +20,19 @@ QUOTES = ("'", '"')
 # Passed on as it comes, of any size.
 STREAMED = frozenset(["text/plain", "text/html", "text/markdown", "text/latex", "image/svg+xml", "image/png",
                       "image/jpeg", "application/pdf", "application/javascript"])
+BASE64_TYPES = frozenset(["image/png", "image/jpeg", "application/pdf"])
 JSON_TYPES = frozenset(["application/json", "e2b/data", "e2b/chart"])
 
 
 def _content(type, value):
     if type in JSON_TYPES or type.endswith("+json"):
-        return dumps(value).encode()
+        return dumps(value, allow_nan=False).encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
         return b64encode(value)
     if not isinstance(value, str):
-        return dumps(value).encode()
+        return dumps(value, allow_nan=False).encode()
+    if type in BASE64_TYPES:
+        return "".join(value.split()).encode("ascii")
     if type == "text/plain" and len(value) >= 2 and value[0] in QUOTES and value[0] == value[-1]:
         value = value[1:-1]
     return utf8(value)

@@ -26,7 +26,6 @@ DEFERRED = {
     "sqlite3": (),
     "stack_data": (),
 }
-ABSENT = ("jedi",)  # IPython completes without it
 
 
 def _real(module):
@@ -65,7 +64,6 @@ class _Module(types.ModuleType):
 def import_ipython():
     """Afterwards IPython.core.interactiveshell is there."""
     stand_ins = {name: _Module(name, names) for name, names in DEFERRED.items() if name not in sys.modules}
-    stand_ins.update((name, None) for name in ABSENT if name not in sys.modules)
     terminal = "IPython.terminal" not in sys.modules
     sys.modules.update(stand_ins)
     if terminal:
@@ -74,7 +72,7 @@ def import_ipython():
         import IPython.core.interactiveshell  # noqa: F401
     finally:
         for name, module in stand_ins.items():
-            if sys.modules.get(name, stand_ins) is module:
+            if sys.modules.get(name) is module:
                 del sys.modules[name]
         if terminal:
             sys.modules.pop("IPython.terminal", None)

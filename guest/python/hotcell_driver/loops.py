@@ -115,6 +115,9 @@ def _marked_loop(asyncio):
         with Unmarked():
             return original(main, **options)
 
+    policy = asyncio.get_event_loop_policy()
+    if hasattr(policy, "_loop_factory"):
+        policy._loop_factory = ContextLoop  # loops that the user makes can run beside the marked one, too
     if not hasattr(original, "__wrapped__"):
         run.__doc__, run.__wrapped__, run.__module__ = original.__doc__, original, original.__module__
         asyncio.run = run
