@@ -11,6 +11,7 @@
 #include "server/interpreter/interpreter.h"
 #include "server/observe/observe.h"
 #include "server/process/process.h"
+#include "server/sandbox/pool.h"
 #include "server/sandbox/sandbox.h"
 
 #define ROUTES_MAX 128
@@ -49,5 +50,6 @@ int server_parts_start(struct server *server, struct error *err)
 	sandboxes_on_gone(server, process_table_free);
 	sandboxes_on_gone(server, watchers_free);
 	sandboxes_on_gone(server, interpreter_gone);
+	sandboxes_set_recipe(server, POOL_CODE, &interpreter_recipe);
 	return 0;
 }

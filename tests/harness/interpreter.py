@@ -70,7 +70,7 @@ while True:
 
 class Interpreter(Cell):
     def __init__(self, d, driver=OBEDIENT, **body):
-        super().__init__(d, **{"templateID": "code-interpreter-v1", **body})
+        super().__init__(d, **body)
         if driver is not None:
             self.script(driver)
 

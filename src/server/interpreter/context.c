@@ -102,6 +102,21 @@ static void on_done(void *ctx)
 	advance(c);
 }
 
+/* Killed between two executions, and the second came before the news of it. */
+static bool on_unheard(void *ctx)
+{
+	struct context *c = ctx;
+	struct execution *e = c->running;
+
+	if (!e || e->tried)
+		return false;
+	e->tried = true;
+	c->running = NULL;
+	list_add_head(&c->waiting, &e->link);
+	c->waiting_count++;
+	return true;
+}
+
 static void on_gone(void *ctx)
 {
 	struct context *c = ctx;
@@ -125,25 +140,13 @@ static bool is_frozen(void *ctx)
 	return c->interpreter->sandbox->record.state != SANDBOX_RUNNING;
 }
 
-static const struct driver_events events = { on_ready, on_failed, on_output, on_done,
-					     on_gone,  on_killed, is_frozen };
-
-/* The program is looked for where programs are, whatever PATH the code is to see. */
-static json_t *environment_of(const struct sandbox *s)
-{
-	json_t *env = spawn_environment(s);
-
-	if (env && !json_object_get(env, "LANG"))
-		json_object_set_new(env, "LANG", json_string("C.UTF-8"));
-	if (env)
-		json_object_set_new(env, "PATH", json_string(SPAWN_PATH));
-	return env;
-}
+static const struct driver_events events = { on_ready,	 on_failed, on_output, on_done,
+					     on_unheard, on_gone,   on_killed, is_frozen };
 
 static int start(struct context *c)
 {
 	struct sandbox *s = c->interpreter->sandbox;
-	json_t *env = environment_of(s);
+	json_t *env = driver_environment(s);
 	json_t *own = s->record.env ? json_loads(s->record.env, 0, NULL) : NULL;
 	const struct driver_spec spec = { .language = &c->language,
 					  .cwd = c->cwd,
@@ -160,6 +163,19 @@ static int start(struct context *c)
 	json_decref(env);
 	json_decref(own);
 	return r;
+}
+
+/* It was started before there was this sandbox. */
+void context_adopt(struct context *c, struct driver *d)
+{
+	json_t *env = spawn_environment(c->interpreter->sandbox);
+
+	driver_set_owner(d, &events, c);
+	c->driver = d;
+	if (env)
+		driver_set_variables(d, env);
+	json_decref(env);
+	(void)memory_ask(c->interpreter);
 }
 
 /* False: the context may be gone. */
@@ -220,6 +236,11 @@ void context_keep_alive(struct context *c, struct execution *e)
 }
 
 /* ---- requests for the context itself ---- */
+
+void context_warm(struct context *c)
+{
+	(void)need_driver(c);
+}
 
 void context_start(struct context *c, struct http_exchange *x, bool restart)
 {

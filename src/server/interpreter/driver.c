@@ -93,7 +93,9 @@ static void read_on(struct driver *d)
 static void tell_end(struct driver *d)
 {
 	driver_kill(d);
-	if (stream_is_executing(d->stream))
+	bool retried = stream_is_executing(d->stream) && d->exited && !d->heard &&
+		       d->events->unheard(d->ctx);
+	if (stream_is_executing(d->stream) && !retried)
 		stream_end(d->stream, d->end_name, d->end_text);
 	close_everything(d);
 	if (d->was_ready)
@@ -228,6 +230,7 @@ bool driver_execute(struct driver *d, const char *code, size_t size, const json_
 		return false;
 	stream_execute(d->stream, ++d->last_id);
 	d->interrupts = 0;
+	d->heard = false;
 	snprintf(id, sizeof(id), "%llu", (unsigned long long)d->last_id);
 	int r = driver_put_variables(d, "with", variables);
 	if (r == 0)
@@ -267,7 +270,10 @@ void driver_end(struct driver *d, const char *name, const char *value)
 
 void driver_keepalive(struct driver *d)
 {
+	bool heard = d->heard;
+
 	stream_keepalive(d->stream);
+	d->heard = heard;
 }
 
 void driver_pause(struct driver *d, bool pause)

@@ -17,6 +17,7 @@
 typedef struct uv_loop_s uv_loop_t;
 struct driver;
 struct runtime;
+struct sandbox;
 struct stream_budget;
 
 /* Called from the loop only, never from inside the functions below, but `output`. */
@@ -28,6 +29,9 @@ struct driver_events {
 	void (*output)(void *ctx, const char *data, size_t size);
 	/* The execution has ended, its last line was given to `output`. */
 	void (*done)(void *ctx);
+	/* It was gone before it said anything about the execution: true = that is taken back, to be tried
+	 * again, and gets no error. `gone` follows. */
+	bool (*unheard)(void *ctx);
 	/* The process is gone, once it was ready. An execution has got its error and its last line. Last call. */
 	void (*gone)(void *ctx);
 	/* A SIGKILL ended it that was not ours. True: driver_explain() follows, before that nothing else. */
@@ -43,6 +47,9 @@ struct driver_spec {
 	struct stream_budget *budget;	 /* outlives it; NULL = one of its own */
 };
 
+/* What a driver's process has: that of all processes of the sandbox (NULL: of one that is not known yet),
+ * but PATH, so that programs are found whatever the code is to see. NULL: out of memory. */
+json_t *driver_environment(const struct sandbox *s);
 /* 0 or -errno, then nothing is called. */
 int driver_start(uv_loop_t *loop, struct runtime *rt, const struct driver_spec *spec,
 		 const struct driver_events *events, void *ctx, struct driver **ret);

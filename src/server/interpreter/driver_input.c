@@ -43,6 +43,7 @@ static void on_output(void *ctx, const char *data, size_t size)
 {
 	struct driver *d = ctx;
 
+	d->heard = true;
 	if (!d->dead)
 		d->events->output(d->ctx, data, size);
 }
@@ -161,8 +162,10 @@ static void process_exited(void *ctx, uint32_t status)
 	pipe_reader_drain(d->frames);
 	pipe_reader_drain(d->pipes[0]);
 	pipe_reader_drain(d->pipes[1]);
-	if (!d->ended)
+	if (!d->ended) {
+		d->exited = true;
 		driver_describe_exit(d, status);
+	}
 	end_now(d);
 	d->asking = d->was_ready && WIFSIGNALED((int)status) && WTERMSIG((int)status) == SIGKILL;
 	if (d->asking && !d->events->killed(d->ctx))

@@ -28,6 +28,8 @@ struct driver {
 	bool launching, spawned, was_ready;
 	bool paused;
 	bool closing;		  /* it exits, or has */
+	bool exited;		  /* by itself */
+	bool heard;		  /* it said something about the execution under way */
 	bool dead;		  /* driver_free() was called */
 	unsigned int signalling;  /* interrupts that may not have arrived */
 	bool asking;		  /* the owner finds out why it was killed */

@@ -62,6 +62,17 @@ static int open_pipes(struct driver *d, int fds[DRIVER_FDS])
 	return r;
 }
 
+json_t *driver_environment(const struct sandbox *s)
+{
+	json_t *env = spawn_environment(s);
+
+	if (env && !json_object_get(env, "LANG"))
+		json_object_set_new(env, "LANG", json_string("C.UTF-8"));
+	if (env)
+		json_object_set_new(env, "PATH", json_string(SPAWN_PATH));
+	return env;
+}
+
 static json_t *arguments_of(const struct language *l)
 {
 	json_t *args = json_array();
@@ -76,7 +87,7 @@ static int spawn(struct driver *d, struct runtime *rt, const struct driver_spec 
 {
 	json_t *args = arguments_of(spec->language);
 	const struct process_spec process = {
-		.cmd = spec->language->program, .args = args, .cwd = spec->cwd, .user = ""
+		.cmd = spec->language->program, .args = args, .cwd = spec->cwd, .user = "root"
 	};
 	struct wire_spawn message;
 

@@ -27,8 +27,7 @@
 #include "server/api/reply.h"
 #include "server/interpreter/interpreter_internal.h"
 #include "server/interpreter/limits.h"
-
-#define DEFAULT_CWD "/home/user"
+#include "server/store/templates.h"
 
 /* ---- contexts ---- */
 
@@ -42,7 +41,7 @@ struct context *context_new(struct interpreter *in, const char *language, const 
 	c->interpreter = in;
 	list_init(&c->waiting);
 	list_init(&c->starters);
-	c->cwd = strdup(cwd && *cwd ? cwd : DEFAULT_CWD);
+	c->cwd = strdup(cwd && *cwd ? cwd : INTERPRETER_CWD);
 	if (!c->cwd || !language_find(language, &c->name, &c->language)) {
 		free(c->cwd);
 		free(c);
@@ -133,7 +132,19 @@ struct interpreter *interpreter_of(struct sandbox *s)
 		}
 		c->kept = true;
 	}
+	struct driver *warm = warm_take(s);
+	if (warm)
+		context_adopt(context_default(in, NULL), warm);
 	return in;
+}
+
+void interpreter_begin(struct sandbox *s)
+{
+	struct interpreter *in =
+		strcmp(s->record.template_id, TEMPLATE_CODE) == 0 ? interpreter_of(s) : NULL;
+
+	if (in && s->record.state == SANDBOX_RUNNING)
+		context_warm(context_default(in, NULL));
 }
 
 /* Their streams were cut before. */

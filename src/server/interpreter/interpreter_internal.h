@@ -46,6 +46,8 @@ struct context {
 	unsigned int starter_count;
 };
 
+#define INTERPRETER_CWD "/home/user" /* where a context is that was not told otherwise */
+
 /* ---- interpreter.c: contexts of a sandbox ---- */
 
 /* NULL: out of memory. */
@@ -74,6 +76,15 @@ void context_keep_alive(struct context *c, struct execution *e);
 void context_start(struct context *c, struct http_exchange *x, bool restart);
 /* Ends everything of it, and frees it. */
 void context_remove(struct context *c);
+/* Its driver is this one, which is ready. */
+void context_adopt(struct context *c, struct driver *d);
+/* Starts its driver, for whoever will need it. The context must be one that is kept. */
+void context_warm(struct context *c);
+
+/* ---- warm.c ---- */
+
+/* The driver that waits in the sandbox for its default context; NULL = there is none. */
+struct driver *warm_take(struct sandbox *s);
 
 /* ---- execution.c: one request for /execute ---- */
 
@@ -91,6 +102,7 @@ struct execution {
 	size_t unsent;		 /* counted in the budget */
 	uint64_t begun_ns, sent_ns;
 	bool answered; /* a line was sent */
+	bool tried;    /* by a driver that was gone before it began */
 };
 
 /* Begins the response. Takes over the reference to the request, also on failure (NULL: no memory). */

@@ -60,11 +60,13 @@ static bool valid_name(const char *name)
 
 json_t *spawn_environment(const struct sandbox *s)
 {
-	json_t *env = json_pack("{s:s, s:s, s:s, s:s}", "PATH", SPAWN_PATH, "E2B_SANDBOX", "true",
-				"E2B_SANDBOX_ID", s->record.id, "E2B_TEMPLATE_ID",
-				s->record.template_id);
-	json_t *own = s->record.env ? json_loads(s->record.env, 0, NULL) : NULL;
+	json_t *env = json_pack("{s:s, s:s}", "PATH", SPAWN_PATH, "E2B_SANDBOX", "true");
+	json_t *own = s && s->record.env ? json_loads(s->record.env, 0, NULL) : NULL;
 
+	if (env && s) {
+		json_object_set_new(env, "E2B_SANDBOX_ID", json_string(s->record.id));
+		json_object_set_new(env, "E2B_TEMPLATE_ID", json_string(s->record.template_id));
+	}
 	if (env && own)
 		json_object_update(env, own);
 	json_decref(own);

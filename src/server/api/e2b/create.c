@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/api/e2b/e2b_internal.h"
+#include "server/interpreter/interpreter.h"
 
 #define TIMEOUT_MAX_S	  (366 * 86400)
 #define METADATA_MAX	  256
@@ -126,6 +127,7 @@ static void created(void *ctx, struct sandbox *s, const struct error *err, unsig
 		reply_failure(x, err, retry);
 	} else {
 		reply_json(x, 201, sandbox_json(s));
+		interpreter_begin(s);
 	}
 }
 
