@@ -66,6 +66,11 @@ def test_values_of_bars():
     check_equal([v for _, _, v in groups(chart)], [10.0, 1000.0])
 
 
+def test_bars_that_are_not_drawn():
+    check_equal(groups(plotted("plt.bar([1, np.nan], [1, 2]); plt.bar([np.nan], [3]); plt.bar([2], [4])")),
+                [("Group 0", "1", 1.0), ("Group 1", "2", 4.0)])
+
+
 def test_bars_with_decoration():
     chart = plotted("""
 bars = plt.bar(['a', 'b'], [1, 2], yerr=[.1, .2], capsize=4, label='L')
@@ -138,6 +143,13 @@ def test_boxes_of_strange_data():
     check_equal(pick(chart, "max"), [[4.0]])
     chart = plotted("plt.boxplot([1, 2, 3, 100, -50], positions=[4], manage_ticks=False)")
     check_equal(pick(chart, "label", "outliers"), [["4"], [[-50.0, 100.0]]])
+
+
+def test_boxes_of_nothing():
+    for more in ("", ", vert=False", ", patch_artist=True"):
+        chart = plotted(f"plt.boxplot([[], [1, 2, 3], [np.nan]], labels=['a', 'b', 'c']{more})")
+        check_equal(boxes(chart), [["a", "b", "c"], [None, 1.0, None], [None, 1.5, None], [None, 2.0, None],
+                                   [None, 2.5, None], [None, 3.0, None], [[], [], []]], more)
 
 
 def test_boxes_drawn_twice_are_one():

@@ -137,6 +137,8 @@ def test_seaborn():
     check_equal(seaborn("sns.heatmap([[1, 2], [3, 4]])")["type"], "unknown")
     check_equal(seaborn("sns.histplot(frame.y, bins=2)")["type"], "bar")
     check_equal(pick(seaborn("sns.scatterplot(data=frame, x='y', y='y', hue='h')"), "points"), [[[[v, v] for v in (1.0, 2.0, 3.0, 5.0)]]])
+    check_equal(pick(seaborn("sns.stripplot(data=frame, x='x', y='y')"), "points"),
+                [[[["p", 1.0], ["p", 3.0]], [["q", 2.0], ["q", 5.0]]]])
     check_equal(kinds(seaborn("sns.regplot(data=frame, x='y', y='y')")), ["scatter", "line"])
 
 

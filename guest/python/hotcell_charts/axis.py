@@ -7,6 +7,7 @@ from .values import moment, number, numbers, text
 
 TICKS_MAX = 1000
 MOMENT_BYTES = 36
+SPREAD = 0.45  # around a category
 # The unit of a label: in round brackets that follow a space, or in square ones. One level of brackets inside.
 UNIT = re.compile(r"\s\(((?:[^()]|\([^()]*\))*)\)|\[([^][]*)\]")
 
@@ -77,7 +78,13 @@ class Positions:
         names = {place: text(name, budget) for place, name in self.categories.items()}
         longest = max((len(name) for name in names.values()), default=0)
         budget.spend(len(floats) * (longest + 4))
-        return [names.get(value, value) for value in numbers(floats, budget)]
+        return [self.category(value, names) for value in numbers(floats, budget)]
+
+    @staticmethod
+    def category(value, names):
+        """The category of a place; what is spread a little around it belongs to it, what is between two to none."""
+        near = None if value is None else round(value)
+        return names[near] if near in names and abs(value - near) < SPREAD else value
 
     def moments(self, floats, originals, budget):
         budget.spend(MOMENT_BYTES * len(floats))

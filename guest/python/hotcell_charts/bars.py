@@ -8,10 +8,11 @@ BAR_BYTES = 48  # of one bar as JSON, without its names
 def chart(marks, budget):
     from matplotlib.container import BarContainer
     axes = marks.axes
-    groups = [c for c in axes.containers if isinstance(c, BarContainer)]
-    if not groups:
+    containers = [c for c in axes.containers if isinstance(c, BarContainer)]
+    if not containers:
         return None
-    marks.claim([bar for group in groups for bar in group])
+    marks.claim([bar for container in containers for bar in container])
+    groups = [c for c in containers if any(is_placed(bar) for bar in c)] or containers
     marks.claim(intervals(axes, groups, marks))
     lying = all(is_lying(group) for group in groups)
     along = Positions(axes.yaxis if lying else axes.xaxis)
@@ -20,6 +21,11 @@ def chart(marks, budget):
         label = label_of(group) or label_of(next(iter(group), group)) or f"Group {place}"
         elements.extend(bars_of(group, label, lying, along, budget))
     return {"type": "bar", "title": title_of(axes, budget), "elements": elements, **labels_of(axes, budget, lying)}
+
+
+def is_placed(bar):
+    """Bars at NaN are not drawn; some libraries have them for their legends."""
+    return number(bar.get_x()) is not None and number(bar.get_y()) is not None
 
 
 def is_lying(group):
@@ -32,8 +38,9 @@ def is_lying(group):
 def bars_of(group, label, lying, along, budget):
     label = text(label, budget)
     budget.spend((BAR_BYTES + len(label)) * len(group))
-    spans = [span_of(bar, lying) for bar in group]
-    values = [bar.get_width() if lying else bar.get_height() for bar in group]
+    drawn = [bar for bar in group if is_placed(bar)]
+    spans = [span_of(bar, lying) for bar in drawn]
+    values = [bar.get_width() if lying else bar.get_height() for bar in drawn]
     return [{"label": name, "group": label, "value": number(value)}
             for name, value in zip(along.names(spans, budget), values)]
 

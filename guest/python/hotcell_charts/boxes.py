@@ -21,7 +21,7 @@ CORNERS = {5: 2, 11: 5}  # corners of a box: which of them is the first at the t
 
 
 class Box:
-    """One box; `cut` gives (across, along) of an artist's points, however the box stands."""
+    """One box; `turn` gives (across, along) of an artist's points, however the box stands."""
 
     def __init__(self, artist, path, upright):
         self.upright = upright
@@ -40,6 +40,14 @@ class Box:
 
     def is_middle(self, across):
         return all(abs(value - self.middle) <= 1e-6 * max(1.0, abs(self.middle)) for value in across)
+
+    def holds(self, value):
+        """Is it between the quartiles? Those of nothing are NaN, and all that is drawn there is, too."""
+        return self.first <= value <= self.third or value != value
+
+
+def same(a, b):
+    return a == b or a != a and b != b
 
 
 def chart(marks, budget):
@@ -75,13 +83,12 @@ def box_at(artist):
         path = [tuple(p) for p in path[:-1]] + [tuple(path[0])]  # the last may be what closes it
     else:
         path = list(zip(artist.get_xdata(orig=False), artist.get_ydata(orig=False)))
-    if len(path) not in CORNERS or tuple(path[0]) != tuple(path[-1]):
+    if len(path) not in CORNERS or not all(map(same, path[0], path[-1])):
         return None
     turn = CORNERS[len(path)]
-    if path[0][1] == path[1][1] and path[turn][1] == path[turn + 1][1]:
-        return Box(artist, path, upright=True)
-    if path[0][0] == path[1][0] and path[turn][0] == path[turn + 1][0]:
-        return Box(artist, path, upright=False)
+    for along in (1, 0):
+        if same(path[0][along], path[1][along]) and same(path[turn][along], path[turn + 1][along]):
+            return Box(artist, path, upright=along == 1)
     return None
 
 
@@ -96,11 +103,11 @@ def read_lines(box, artists):
             markers.append(along)
         elif len(along) == 2 and box.is_middle(across) and not markers:
             whiskers.append(along)
-        elif len(along) != 2 or along[0] != along[1] or not box.is_middle([sum(across) / 2]):
+        elif len(along) != 2 or not same(*along) or not box.is_middle([sum(across) / 2]):
             break
         elif is_cap(box, whiskers, along, across):
             pass
-        elif box.median is None and box.first <= along[0] <= box.third:
+        elif box.median is None and box.holds(along[0]):
             box.median = along[0]
         elif box.median is None:
             break
@@ -109,7 +116,7 @@ def read_lines(box, artists):
         return False
     box.low, box.high = whiskers[0][1], whiskers[1][1]
     box.outliers = outliers_of(box, markers)
-    return whiskers[0][0] == box.first and whiskers[1][0] == box.third
+    return same(whiskers[0][0], box.first) and same(whiskers[1][0], box.third)
 
 
 def is_marker(artist):
@@ -118,9 +125,8 @@ def is_marker(artist):
 
 def is_cap(box, whiskers, along, across):
     """At the end of a whisker, and not as wide as the box, where a median could be as well."""
-    ends = [whisker[1] for whisker in whiskers]
     narrow = max(across) - min(across) < (box.span[1] - box.span[0]) * 0.999
-    return along[0] in ends and (narrow or not box.first <= along[0] <= box.third)
+    return any(same(along[0], whisker[1]) for whisker in whiskers) and (narrow or not box.holds(along[0]))
 
 
 def outliers_of(box, markers):

@@ -35,7 +35,7 @@ def line(marks, budget):
     gone = appendages(axes)
     every = [artist for artist in marks.of(Line2D) if id(artist) not in gone]
     lines = plotted(every, axes)
-    if not every or marks.charts and not lines:
+    if not every or marks.charts and all(map(is_guide, lines)):
         return None
     names, order = container_names(axes), list(axes.get_lines())
     places = {id(artist): place for place, artist in enumerate(order)}
