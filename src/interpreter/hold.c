@@ -9,6 +9,23 @@
 
 #define FIRST_CAPACITY 4096u
 
+static bool reserve(struct stream_budget *budget, size_t size)
+{
+	for (const struct stream_budget *b = budget; b; b = b->parent) {
+		if (b->held > b->max || size > b->max - b->held)
+			return false;
+	}
+	for (struct stream_budget *b = budget; b; b = b->parent)
+		b->held += size;
+	return true;
+}
+
+static void release(struct stream_budget *budget, size_t size)
+{
+	for (struct stream_budget *b = budget; b; b = b->parent)
+		b->held -= size;
+}
+
 void hold_init(struct hold *h, struct stream_budget *budget)
 {
 	*h = (struct hold){ .budget = budget };
@@ -16,7 +33,7 @@ void hold_init(struct hold *h, struct stream_budget *budget)
 
 void hold_clear(struct hold *h)
 {
-	h->budget->held -= h->capacity;
+	release(h->budget, h->capacity);
 	free(h->data);
 	hold_init(h, h->budget);
 }
@@ -29,12 +46,14 @@ static int grow(struct hold *h, size_t wanted)
 		capacity *= 2;
 	if (capacity == h->capacity)
 		return 0;
-	if (h->budget->held + (capacity - h->capacity) > h->budget->max)
+	size_t more = capacity - h->capacity;
+	if (!reserve(h->budget, more))
 		return -ENOMEM;
 	uint8_t *data = realloc(h->data, capacity);
-	if (!data)
+	if (!data) {
+		release(h->budget, more);
 		return -ENOMEM;
-	h->budget->held += capacity - h->capacity;
+	}
 	h->data = data;
 	h->capacity = capacity;
 	return 0;

@@ -21,9 +21,10 @@
 
 struct stream;
 
-/* What all streams of a program may hold together, in bytes. */
+/* What the streams of a sandbox may hold together, in bytes; with `parent`, those of all sandboxes too. */
 struct stream_budget {
 	size_t held, max;
+	struct stream_budget *parent; /* NULL = none */
 };
 
 /* None may free the stream. */

@@ -47,7 +47,7 @@ static const struct stream_events events = { on_ready, on_failed, on_output, on_
 static struct stream *begin(void)
 {
 	memset(&seen, 0, sizeof(seen));
-	budget = (struct stream_budget){ 0, 32u << 20 };
+	budget = (struct stream_budget){ 0, 32u << 20, NULL };
 	struct stream *s = stream_new(&events, NULL, &budget);
 	CHECK(s);
 	return s;
@@ -180,6 +180,25 @@ TEST(what_does_not_fit_into_the_budget_is_left_out)
 		 0);
 	CHECK_STR(lines(), "{\"type\":\"result\",\"is_main_result\":true,\"text\":\"x\"}\n");
 	end(s);
+}
+
+TEST(all_sandboxes_together_have_a_budget)
+{
+	struct stream_budget all = { 0, 100, NULL };
+	struct stream *s = executing();
+
+	budget.parent = &all;
+	CHECK_EQ(feed(s,
+		      "result main 0\npart application/json 2\n[]part text/plain 1\nxclose - 0\n"),
+		 0);
+	CHECK_STR(lines(), "{\"type\":\"result\",\"is_main_result\":true,\"text\":\"x\"}\n");
+	all.max = 1 << 20;
+	CHECK_EQ(feed(s, "result main 0\npart application/json 2\n[]"), 0);
+	CHECK_EQ(all.held, 0); /* it is complete */
+	CHECK_EQ(feed(s, "part e2b/data 2\n["), 0);
+	CHECK(all.held > 0 && all.held == budget.held);
+	end(s);
+	CHECK_EQ(all.held, 0);
 }
 
 TEST(long_texts_are_cut_between_characters)

@@ -65,7 +65,7 @@ static void check_lines(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct stream_events events = { on_ready, on_failed, on_output, on_done };
-	struct stream_budget budget = { 0, 1u << 20 };
+	struct stream_budget budget = { 0, 1u << 20, NULL };
 	size_t piece = size ? data[0] + 1u : 1;
 	int r = 0;
 

@@ -29,6 +29,8 @@
 #include "server/interpreter/limits.h"
 #include "server/store/templates.h"
 
+static struct stream_budget everybody = { .max = INTERPRETER_HELD_ALL_MAX };
+
 /* ---- contexts ---- */
 
 struct context *context_new(struct interpreter *in, const char *language, const char *cwd)
@@ -122,6 +124,7 @@ struct interpreter *interpreter_of(struct sandbox *s)
 		return NULL;
 	in->sandbox = s;
 	in->budget.max = INTERPRETER_HELD_MAX;
+	in->budget.parent = &everybody;
 	list_init(&in->contexts);
 	s->interpreter = in;
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {

@@ -21,6 +21,8 @@
 #define INTERPRETER_PIECE (32u << 10) /* bytes read from a driver at once */
 /* JSON that is not complete and lines that were not taken, of all contexts; JSON beyond is left out. */
 #define INTERPRETER_HELD_MAX (64u << 20)
+/* JSON that is not complete, of all sandboxes. */
+#define INTERPRETER_HELD_ALL_MAX (512u << 20)
 
 /* ---- time ---- */
 #define INTERPRETER_KEEPALIVE_MS 5000u	/* without a line: one that says so */
