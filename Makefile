@@ -88,7 +88,8 @@ INTO = $(DESTDIR)$(PREFIX)
 install: all
 	@install -d $(INTO)/bin $(INTO)/lib/hotcell $(INTO)/lib/systemd/system $(INTO)/share/doc/hotcell
 	@install -m 755 $(PROGRAMS:%=$(BUILD)/%) $(INTO)/lib/hotcell
-	@tools/guest-files guest $(INTO)/lib/hotcell/guest
+	@rm -rf $(INTO)/lib/hotcell/guest
+	@cp -R --preserve=mode $(BUILD)/guest $(INTO)/lib/hotcell/guest
 	@ln -sfn ../lib/hotcell/hotcell $(INTO)/bin/hotcell
 	@sed 's|/usr/local|$(PREFIX)|' packaging/hotcell.service > $(INTO)/lib/systemd/system/hotcell.service
 	@install -m 644 README.md LICENSE docs/*.md $(INTO)/share/doc/hotcell

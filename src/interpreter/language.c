@@ -7,6 +7,9 @@
 
 #define GUEST INTERPRETER_GUEST_DIR
 
+/* A callback that an interrupt has ended must not end the whole process (guest/javascript/lib/guard.mjs). */
+#define NODE_FLAGS "--no-force-async-hooks-checks"
+
 static const struct language table[] = {
 	{
 		.name = "python",
@@ -19,7 +22,7 @@ static const struct language table[] = {
 		.name = "javascript",
 		.aliases = { "js", "node", "nodejs" },
 		.program = "node",
-		.args = { GUEST "/javascript/driver.mjs" },
+		.args = { NODE_FLAGS, GUEST "/javascript/driver.cjs" },
 		.install = "install nodejs",
 	},
 	{
@@ -27,7 +30,7 @@ static const struct language table[] = {
 		.aliases = { "ts" },
 		.shares = "javascript",
 		.program = "node",
-		.args = { GUEST "/javascript/driver.mjs" },
+		.args = { NODE_FLAGS, GUEST "/javascript/driver.cjs" },
 		.install = "install nodejs",
 	},
 	{

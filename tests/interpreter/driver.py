@@ -4,7 +4,7 @@
         done = driver.execute("x = 1\nx + 1")
         done.text, done.stdout, done.results, done.error, done.count
 
-    Driver(command, inside=False)   natively: /opt/hotcell stands for the source tree's guest/
+    Driver(command, inside=False)   natively: /opt/hotcell stands for the build's guest/
 
 INTERPRETER_INSIDE=0 in the environment makes natively the default: the same test file is run both ways.
 INTERPRETER_OPTIONS are options of `hotcell run` for all sandboxes of a test file.
@@ -168,7 +168,7 @@ class Driver:
                        *options, "--", "/usr/bin/python3", "-SEc", WRAPPER, *command]
             env, cwd = dict(ENVIRONMENT, HOME=os.environ.get("HOME", "/")), None
         else:
-            guest = os.path.join(os.environ["SOURCE"], "guest")
+            guest = os.path.join(os.environ["BUILD"], "guest")
             command = [word.replace(GUEST_DIR, guest) for word in command]
             env.setdefault("HOME", os.environ.get("HOME", "/"))
         self.child = subprocess.Popen(command, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -1,0 +1,13 @@
+"""What the tests of the JavaScript driver have in common."""
+import sys
+
+from interpreter.driver import Driver
+
+COMMAND = ["node", "--no-force-async-hooks-checks", "/opt/hotcell/javascript/driver.cjs"]
+
+
+def start(**options):
+    try:
+        return Driver(COMMAND, **options)
+    except AssertionError as problem:
+        sys.exit(f"no driver: {problem}")
