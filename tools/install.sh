@@ -86,12 +86,13 @@ test_packages() {
 	# An installed Node.js is used as it is.
 	if ! command -v node >/dev/null 2>&1; then
 		cat <<-'LIST'
-		nodejs                   JavaScript programs, worker threads, file watches
+		nodejs                   JavaScript programs, worker threads, file watches; JavaScript of the code interpreter
 		LIST
 	fi
 	if ! command -v npm >/dev/null 2>&1; then
 		cat <<-'LIST'
-		npm                      runs package scripts; installs the SDKs that the server is tested with
+		npm                      runs package scripts; installs the SDKs that the server is tested with, and parser and
+		                         transpiler of the code interpreter's JavaScript (the build works without it)
 		LIST
 	fi
 }

@@ -28,7 +28,7 @@ const leave = process.reallyExit.bind(process)
 export class Interrupted extends Error {
   constructor() {
     super('the execution was interrupted')
-    this.name = 'InterruptedError'
+    this.name = 'KeyboardInterrupt'
     this.stack = `${this.name}: ${this.message}` // nobody's code has thrown it
   }
 }
