@@ -1,16 +1,13 @@
 """`hotcell run` on a terminal: raw mode, size, job control, back pressure, restored in every case."""
-import fcntl
 import hashlib
 import os
-import pty
-import select
 import signal
-import struct
 import subprocess
 import sys
 import termios
 import time
 
+from harness import terminal
 from harness.tap import check, check_equal, run
 
 HOTCELL = os.environ["HOTCELL"]
@@ -18,60 +15,12 @@ if not os.access(HOTCELL, os.X_OK):
     sys.exit(77)
 
 
-class Terminal:
-    """A program on a terminal of its own; the test is the user who reads and types."""
+class Terminal(terminal.Terminal):
+    """`hotcell run`, or another command."""
 
-    def __init__(self, *arguments, rows=30, columns=100, environment=None, command=None):
-        self.master, self.slave = os.openpty()
-        self.resize(rows, columns)
-        self.before = termios.tcgetattr(self.slave)
-        self.seen = b""
-        self.child = subprocess.Popen(command or [HOTCELL, "run", "-q", *arguments],
-                                      stdin=self.slave, stdout=self.slave, stderr=self.slave,
-                                      env=dict(os.environ, TERM="xterm", **(environment or {})),
-                                      start_new_session=True, preexec_fn=self.acquire, cwd="/usr")
-
-    def acquire(self):
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        if self.child.poll() is None:
-            self.child.kill()
-        self.child.wait()
-        os.close(self.master)
-        os.close(self.slave)
-
-    def resize(self, rows, columns):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def type(self, text):
-        os.write(self.master, text.encode())
-
-    def read(self, timeout=0.1):
-        if not select.select([self.master], [], [], timeout)[0]:
-            return False
-        self.seen += os.read(self.master, 65536)
-        return True
-
-    def expect(self, text, timeout=10):
-        text, end = text.encode(), time.monotonic() + timeout
-        while text not in self.seen:
-            check(time.monotonic() < end, f"{text!r} does not come; seen {self.seen[-600:]!r}")
-            self.read()
-        self.seen = self.seen.split(text, 1)[1]
-
-    def end(self, timeout=10):
-        end = time.monotonic() + timeout
-        while self.child.poll() is None:
-            check(time.monotonic() < end, f"does not end; seen {self.seen[-600:]!r}")
-            self.read(0.02)
-        while self.read(0):
-            pass
-        check_equal(termios.tcgetattr(self.slave), self.before, "terminal settings afterwards")
-        return self.child.returncode
+    def __init__(self, *arguments, environment=None, command=None):
+        super().__init__(command or [HOTCELL, "run", "-q", *arguments],
+                         dict(os.environ, TERM="xterm", **(environment or {})), "/usr")
 
 
 def bash():
@@ -147,7 +96,7 @@ def test_end_of_input():
 def test_much_output_and_a_slow_reader():
     with Terminal("--", "sh", "-c", "seq 150000; echo END") as t:
         time.sleep(0.5)
-        t.expect("\r\n150000\r\nEND\r\n", 20)
+        t.expect("\r\n150000\r\nEND\r\n")
         check_equal(t.end(), 0)
 
 
@@ -161,7 +110,7 @@ def test_a_long_paste_arrives():
             try:
                 sent += os.write(t.master, data[sent:sent + 4096])
             except BlockingIOError:
-                t.read(0.01)
+                t.read()
         t.expect(hashlib.sha256(data).hexdigest())
         check_equal(t.end(), 0)
 

@@ -37,14 +37,20 @@ class Terminal:
     def type(self, text):
         os.write(self.master, text.encode())
 
+    def read(self, timeout=0.02):
+        """What has come; false when nothing does in that time."""
+        if not select.select([self.master], [], [], timeout)[0]:
+            return False
+        self.seen += os.read(self.master, 65536)
+        return True
+
     def expect(self, text):
         """What came up to there, without it."""
         wanted, end = text.encode(), time.monotonic() + PATIENCE_S
         while wanted not in self.seen:
             left = end - time.monotonic()
-            if left < 0 or not select.select([self.master], [], [], left)[0]:
+            if left < 0 or not self.read(left):
                 raise AssertionError(f"{text!r} does not come; seen {self.seen[-1000:]!r}")
-            self.seen += os.read(self.master, 65536)
         before, self.seen = self.seen.split(wanted, 1)
         return before.decode(errors="replace")
 
@@ -54,13 +60,18 @@ class Terminal:
         while self.child.poll() is None:
             if time.monotonic() > end:
                 raise AssertionError(f"does not end; seen {self.seen[-1000:]!r}")
-            if select.select([self.master], [], [], 0.02)[0]:
-                self.seen += os.read(self.master, 65536)
-        while select.select([self.master], [], [], 0)[0]:
-            self.seen += os.read(self.master, 65536)
-        if termios.tcgetattr(self.slave) != self.before:
-            raise AssertionError("the terminal is not what it was")
+            self.read()
+        while self.read(0):
+            pass
+        self.check_restored()
         return self.child.returncode
 
-    def signal(self, number=signal.SIGINT):
+    def is_raw(self):
+        return not termios.tcgetattr(self.slave)[3] & (termios.ECHO | termios.ICANON)
+
+    def check_restored(self):
+        if termios.tcgetattr(self.slave) != self.before:
+            raise AssertionError("the terminal is not what it was")
+
+    def signal(self, number):
         self.child.send_signal(number)

@@ -1,16 +1,11 @@
 """`hotcell exec`: status, pipes, signals, terminals."""
-import fcntl
 import http.client
 import os
-import pty
-import select
 import signal
-import struct
 import subprocess
 import sys
-import termios
 
-from harness import scene, tap
+from harness import scene, tap, terminal
 from harness.client import Client
 from harness.tap import check, check_equal
 
@@ -143,68 +138,33 @@ def test_secured():
 
 # ---- terminals ----
 
-class Terminal:
-    def __init__(self, c, *arguments, size=(30, 100)):
-        self.master, self.slave = pty.openpty()
-        self.resize(*size)
-        self.before = termios.tcgetattr(self.slave)
-        self.child = subprocess.Popen([c.hotcell, *arguments], env=c.environment(), stdin=self.slave,
-                                      stdout=self.slave, stderr=self.slave, start_new_session=True,
-                                      preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
-        self.seen = b""
-
-    def resize(self, rows, columns):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def type(self, text):
-        os.write(self.master, text)
-
-    def expect(self, text):
-        while text not in self.seen:
-            if not select.select([self.master], [], [], PATIENCE_S)[0]:
-                raise AssertionError(f"{text} does not come: {self.seen}")
-            self.seen += os.read(self.master, 4096)
-        self.seen = self.seen.split(text, 1)[1]
-
-    def is_raw(self):
-        return not termios.tcgetattr(self.slave)[3] & (termios.ECHO | termios.ICANON)
-
-    def check_restored(self):
-        check_equal(termios.tcgetattr(self.slave), self.before)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        if self.child.poll() is None:
-            self.child.kill()
-        self.child.wait()
-        os.close(self.master)
-        os.close(self.slave)
+class Terminal(terminal.Terminal):
+    def __init__(self, c, *arguments):
+        super().__init__([c.hotcell, *arguments], c.environment())
 
 
 def test_terminal():
     with Client(pool=0) as c:
         id = c.create()
         with Terminal(c, "exec", id, "sh") as t:
-            t.type(b"test -t 0 && test -t 1 && echo it is$((1))\n")
-            t.expect(b"it is1")
+            t.type("test -t 0 && test -t 1 && echo it is$((1))\n")
+            t.expect("it is1")
             check(t.is_raw(), "the terminal is not raw")
-            t.type(b"stty size; echo $TERM\n")
-            t.expect(b"30 100\r\n")
-            t.expect(b"xterm\r\n")
-            t.type(b"trap 'stty size; echo resi''zed' WINCH; echo tr''apped\n")
-            t.expect(b"trapped")
+            t.type("stty size; echo $TERM\n")
+            t.expect("30 100\r\n")
+            t.expect("xterm\r\n")
+            t.type("trap 'stty size; echo resi''zed' WINCH; echo tr''apped\n")
+            t.expect("trapped")
             t.resize(40, 120)
             os.killpg(t.child.pid, signal.SIGWINCH)
-            t.type(b"\n")
-            t.expect(b"40 120\r\nresized")
-            t.type(b"(echo asle''ep; exec sleep 1000)\n")
-            t.expect(b"asleep")
-            t.type(b"\x03")  # to the command, not to hotcell
-            t.type(b"echo here a''gain\n")
-            t.expect(b"here again")
-            t.type(b"exit 5\n")
+            t.type("\n")
+            t.expect("40 120\r\nresized")
+            t.type("(echo asle''ep; exec sleep 1000)\n")
+            t.expect("asleep")
+            t.type("\x03")  # to the command, not to hotcell
+            t.type("echo here a''gain\n")
+            t.expect("here again")
+            t.type("exit 5\n")
             check_equal(t.child.wait(PATIENCE_S), 5)
             t.check_restored()
 
@@ -213,20 +173,20 @@ def test_terminal_of_a_cut_connection():
     with Client(pool=0) as c:
         id = c.create()
         with Terminal(c, "exec", id, "sh") as t:
-            t.type(b"echo rea''dy\n")
-            t.expect(b"ready")
+            t.type("echo rea''dy\n")
+            t.expect("ready")
             check(t.is_raw(), "the terminal is not raw")
             c.child.kill()
             check_equal(t.child.wait(PATIENCE_S), 1)
             t.check_restored()
-            t.expect(b"cut")
+            t.expect("cut")
 
 
 def test_terminal_and_term():
     with Client(pool=0) as c:
         id = c.create()
         with Terminal(c, "exec", id, "sh", "-c", "echo rea''dy; exec sleep 1000") as t:
-            t.expect(b"ready")
+            t.expect("ready")
             t.child.send_signal(signal.SIGTERM)
             check_equal(t.child.wait(PATIENCE_S), 128 + signal.SIGTERM)
             t.check_restored()
