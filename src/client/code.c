@@ -268,8 +268,8 @@ const struct client_verb verb_code = {
 	.help = "Runs code of an interpreter in a sandbox: a file, standard input, or, on a terminal, a session\n"
 		"that keeps its state. Prints what the code prints, and the value of its last expression.\n"
 		"The current directory is /work inside; the host's files stay as they are.\n\n"
-		"Exit status: 0; 1 when the code ended with an error, or what it gave sys.exit(); 125 when\n"
-		"Hotcell failed, 130 when it was interrupted, 137 when Hotcell ended the sandbox.",
+		"Exit status: 0; 1 when the code ended with an error, or its exit status (sys.exit(), shell);\n"
+		"125 when Hotcell failed, 130 when it was interrupted, 137 when Hotcell ended the sandbox.",
 	.options = code_options,
 	.option_count = ARRAY_SIZE(code_options),
 	.max_arguments = 1,

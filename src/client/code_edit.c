@@ -210,14 +210,13 @@ static unsigned char on_stop(EditLine *el, int key)
 }
 
 static const struct {
-	const char *name;
+	const wchar_t *name, *help; /* wide ones, because narrow ones are copied, and lost */
 	unsigned char (*run)(EditLine *el, int key);
-	const char *help;
 } functions[] = {
-	{ "hotcell-paste", on_paste, "takes pasted text" },
-	{ "hotcell-tab", on_tab, "indents" },
-	{ "hotcell-clear", on_clear, "clears what was typed" },
-	{ "hotcell-stop", on_stop, "stops the command" },
+	{ L"hotcell-paste", L"takes pasted text", on_paste },
+	{ L"hotcell-tab", L"indents", on_tab },
+	{ L"hotcell-clear", L"clears what was typed", on_clear },
+	{ L"hotcell-stop", L"stops the command", on_stop },
 };
 
 static const struct {
@@ -277,7 +276,7 @@ struct editor *editor_new(int signals)
 	el_set(e->el, EL_HIST, history, e->history);
 	el_set(e->el, EL_SETTY, "-d", "-isig", NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
-		el_set(e->el, EL_ADDFN, functions[i].name, functions[i].help, functions[i].run);
+		el_wset(e->el, EL_ADDFN, functions[i].name, functions[i].help, functions[i].run);
 	for (size_t i = 0; i < ARRAY_SIZE(bindings); i++)
 		el_set(e->el, EL_BIND, bindings[i].key, bindings[i].function, NULL);
 	return e;

@@ -203,12 +203,17 @@ static void on_result(struct presenter *p, const json_t *o)
 
 /* ---- errors ---- */
 
-/* SystemExit is how Python asks for an exit status; nothing, or what it says instead of a number. */
+/* How Python asks for an exit status, with nothing or a number, and what a shell script ended with. */
+static bool is_exit(const char *name)
+{
+	return strcmp(name, "SystemExit") == 0 || strcmp(name, "ExitStatus") == 0;
+}
+
 static bool take_exit(struct presenter *p, const char *name, const char *value)
 {
 	char *end;
 
-	if (p->session || strcmp(name, "SystemExit") != 0)
+	if (p->session || !is_exit(name))
 		return false;
 	long number = strtol(value, &end, 10);
 	if (*end && strcmp(value, "None") != 0)
@@ -218,12 +223,30 @@ static bool take_exit(struct presenter *p, const char *name, const char *value)
 	return true;
 }
 
+static void put_error(const char *text, size_t size)
+{
+	(void)io_write_all(STDERR_FILENO, text, size);
+	if (size && text[size - 1] != '\n')
+		(void)io_write_all(STDERR_FILENO, "\n", 1);
+}
+
+/* What an error is without a traceback. */
+static void put_name(const char *name, const char *value)
+{
+	char line[1024];
+
+	if (is_exit(name))
+		snprintf(line, sizeof(line), "[status %.100s]", value);
+	else
+		snprintf(line, sizeof(line), "%.200s%s%.800s", name, *value ? ": " : "", value);
+	put_error(line, clean_lines(line, strlen(line)));
+}
+
 static void on_error(struct presenter *p, const json_t *o)
 {
 	const json_t *trace = json_object_get(o, "traceback");
 	const char *name = json_string_value(json_object_get(o, "name"));
 	const char *value = json_string_value(json_object_get(o, "value"));
-	char *text = NULL;
 
 	p->failed = true;
 	name = name ? name : "Error";
@@ -232,14 +255,10 @@ static void on_error(struct presenter *p, const json_t *o)
 		return;
 	end_line(p);
 	if (json_string_length(trace) > 0) {
-		text = (char *)(uintptr_t)json_string_value(trace);
-		size_t size = clean_lines(text, json_string_length(trace));
-		(void)io_write_all(STDERR_FILENO, text, size);
-		if (text[size - 1] != '\n')
-			(void)io_write_all(STDERR_FILENO, "\n", 1);
-	} else if (asprintf(&text, "%s%s%s\n", name, *value ? ": " : "", value) >= 0) {
-		(void)io_write_all(STDERR_FILENO, text, clean_lines(text, strlen(text)));
-		free(text);
+		char *text = (char *)(uintptr_t)json_string_value(trace);
+		put_error(text, clean_lines(text, json_string_length(trace)));
+	} else {
+		put_name(name, value);
 	}
 }
 

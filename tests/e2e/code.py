@@ -114,6 +114,8 @@ def test_exit_status():
         for value, status in (("", 0), ("0", 0), ("3", 3), ("None", 0), ("'text'", 1), ("256", 0)):
             check_equal(p.run(stdin=f"import sys\nsys.exit({value})")[0], status, value)
             check_equal(p.run("--json", stdin=f"import sys\nsys.exit({value})")[0], status, value)
+        for code, status in (("exit 3", 3), ("(exit 4)", 4), ("exit 4; true", 4), ("false; true", 0)):
+            check_equal(p.run("--lang", "bash", stdin=code), (status, "", ""), code)
         status, out, err = p.run(stdin="print(1); import os; os._exit(7)")
         check(status == 1 and out == "1\n" and "status 7" in err, (status, out, err))
         status, out, err = p.run("--timeout", "3s", stdin="while True: pass")

@@ -243,8 +243,6 @@ def test_words_of_the_session():
 
 
 def test_bash():
-    if not os.path.exists(os.environ["SOURCE"] + "/guest/bash"):
-        raise tap.Skip("no driver")
     with Place() as p, p.terminal("--lang", "bash") as t:
         t.expect("bash in a sandbox")
         t.expect("$ ")
@@ -252,6 +250,14 @@ def test_bash():
         t.expect("> ")
         t.type("echo n$i; done\r")
         t.expect("n1\r\nn2\r\n")
+        t.expect("$ ")
+        t.type("(exit 5)\r")
+        t.expect("[status 5]\r\n")
+        t.expect("$ ")
+        t.type("cd /tmp; x=1\r")
+        t.expect("$ ")
+        t.type("echo $x $PWD\r")
+        t.expect("1 /tmp\r\n")
         t.expect("$ ")
         t.type("\x04")
         check_equal(t.end(), 0)
