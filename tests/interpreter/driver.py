@@ -13,6 +13,7 @@ Piecewise: start(code), then next_event() or wait_for(condition), interrupt(), f
 import fcntl
 import json
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -22,11 +23,15 @@ from interpreter.frames import Parser, Rules, encode
 
 GUEST_DIR = "/opt/hotcell"
 # Inside: starts the driver in a process group of its own, to which SIGUSR1 brings SIGINT. From outside SIGINT would not
-# do: of too many in a row `hotcell run` thinks that somebody wants to end it.
+# do: of too many in a row `hotcell run` thinks that somebody wants to end it. Descriptor 5 tells that it has arrived.
 WRAPPER = """
 import os, signal, sys
 child = 0
-signal.signal(signal.SIGUSR1, lambda *unused: os.killpg(child, signal.SIGINT))
+def interrupt(*unused):
+    os.killpg(child, signal.SIGINT)
+    os.write(5, b"!")
+os.set_inheritable(5, False)
+signal.signal(signal.SIGUSR1, interrupt)
 child = os.fork()
 if child == 0:
     os.setpgid(0, 0)
@@ -154,15 +159,17 @@ class Driver:
         request_read, self.requests = os.pipe()
         self.events, event_write = os.pipe()
         # Numbers that cannot be 3 or 4 themselves, so that one does not overwrite the other.
-        source = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in (request_read, event_write)]
+        self.arrived, arrived_write = os.pipe()
+        source = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in (request_read, event_write, arrived_write)]
+        passed = (3, 4, 5) if self.inside else (3, 4)
 
         def install():
-            os.dup2(source[0], 3)
-            os.dup2(source[1], 4)
+            for fd, number in zip(source, passed):
+                os.dup2(fd, number)
         if self.inside:
             home = env.pop("HOME", None)
             env = {k: v for k, v in env.items() if k not in ENVIRONMENT} | ({"HOME": home} if home else {})
-            command = [os.environ["HOTCELL"], "run", "-q", "--preserve-fds", "2",
+            command = [os.environ["HOTCELL"], "run", "-q", "--preserve-fds", "3",
                        *sum((["--env", f"{k}={v}"] for k, v in env.items()), []),
                        *(["--workdir", cwd] if cwd else []), *os.environ.get("INTERPRETER_OPTIONS", "").split(),
                        *options, "--", "/usr/bin/python3", "-SEc", WRAPPER, *command]
@@ -172,9 +179,9 @@ class Driver:
             command = [word.replace(GUEST_DIR, guest) for word in command]
             env.setdefault("HOME", os.environ.get("HOME", "/"))
         self.child = subprocess.Popen(command, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                      stderr=subprocess.PIPE, pass_fds=(3, 4), preexec_fn=install,
+                                      stderr=subprocess.PIPE, pass_fds=passed, preexec_fn=install,
                                       start_new_session=True)
-        for fd in (request_read, event_write, *source):
+        for fd in (request_read, event_write, arrived_write, *source):
             os.close(fd)
         for fd, what in ((self.events, "events"), (self.child.stdout.fileno(), "out"), (self.child.stderr.fileno(), "err")):
             os.set_blocking(fd, False)
@@ -205,10 +212,10 @@ class Driver:
         except ProcessLookupError:
             pass
         self.child.wait()
-        for fd in (self.requests, self.events):
+        for fd in (self.requests, self.events, self.arrived):
             if fd is not None:
                 os.close(fd)
-        self.requests = self.events = None
+        self.requests = self.events = self.arrived = None
         self.child.stdout.close()
         self.child.stderr.close()
         self.selector.close()
@@ -255,6 +262,8 @@ class Driver:
             self.wait_for(lambda execution: execution.count is not None)
         if self.inside:
             os.kill(self.child.pid, signal.SIGUSR1)
+            if select.select([self.arrived], [], [], PATIENCE_S)[0]:
+                os.read(self.arrived, 1)
         else:
             os.killpg(self.child.pid, signal.SIGINT)
 

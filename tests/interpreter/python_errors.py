@@ -90,6 +90,13 @@ def test_an_exception_without_a_text():
     fails("raise GeneratorExit", "GeneratorExit", "")
 
 
+def test_a_traceback_that_cannot_be_made():
+    text = fails("get_ipython().InteractiveTB.get_records = None\ndef f(): return 1/0\nf()",
+                 "ZeroDivisionError").error["traceback"]
+    check("in f" in text and "interactiveshell" not in text, text)
+    driver.execute("del get_ipython().InteractiveTB.get_records")
+
+
 def test_objects_that_cannot_be_shown():
     fails("class Bad:\n    def __repr__(self): raise ValueError('no repr')\nBad()", "ValueError", "no repr")
     done = driver.execute("class Half:\n    def _repr_html_(self): raise ValueError('no html')\n"

@@ -5,6 +5,7 @@ from harness.tap import check, check_equal, run
 from interpreter.python import shared
 
 driver = shared()
+driver.execute("import asyncio\nasync def five():\n    await asyncio.sleep(0)\n    return 5")
 
 
 def test_magics():
@@ -20,8 +21,9 @@ def test_magics():
 
 
 def test_magics_that_do_not_exist():
-    check("not found" in driver.execute("%nothing").stderr, "line")
-    check("not found" in driver.execute("%%nothing\nx").stderr, "cell")
+    for code in ("%nothing", "%%nothing\nx"):
+        error = driver.execute(code).error
+        check(error["name"] == "UsageError" and "not found" in error["value"], error)
 
 
 def test_magics_of_the_user():
@@ -46,7 +48,8 @@ def test_folders():
     check_equal(driver.execute("pwd").text, "/usr")
     driver.execute("%cd -q /")
     check_equal(driver.execute("%cd -").stdout, "/usr\n")
-    check("No such" in driver.execute("%cd /does/not/exist").stderr + driver.execute("%cd /does/not/exist").stdout, "%cd")
+    done = driver.execute("%cd /does/not/exist")
+    check("No such" in done.stdout + done.stderr, done)
 
 
 def test_shell_escapes():
@@ -96,7 +99,6 @@ def test_pip():
 
 
 def test_await():
-    check_equal(driver.execute("import asyncio\nasync def five():\n    await asyncio.sleep(0)\n    return 5").errors, [])
     check_equal(driver.execute("await five()").text, "5")
     check_equal(driver.execute("x = await five()\nasync with asyncio.Lock(): y = x\ny + 1").text, "6")
     check_equal(driver.execute("[i async for i in (n async for n in asyncio.as_completed([]))] if 0 else 0").text, "0")

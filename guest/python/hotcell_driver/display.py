@@ -5,7 +5,7 @@ IPython formats an object by every formatter that there is; added to its own are
 """
 import sys
 from base64 import b64encode
-from json import dumps
+from json import JSONEncoder
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -23,14 +23,16 @@ STREAMED = frozenset(["text/plain", "text/html", "text/markdown", "text/latex", 
 BASE64_TYPES = frozenset(["image/png", "image/jpeg", "application/pdf"])
 JSON_TYPES = frozenset(["application/json", "e2b/data", "e2b/chart"])
 
+_json = JSONEncoder(allow_nan=False).encode
+
 
 def _content(type, value):
     if type in JSON_TYPES or type.endswith("+json"):
-        return dumps(value, allow_nan=False).encode()
+        return _json(value).encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
         return b64encode(value)
     if not isinstance(value, str):
-        return dumps(value, allow_nan=False).encode()
+        return _json(value).encode()
     if type in BASE64_TYPES:
         return "".join(value.split()).encode("ascii")
     if type == "text/plain" and len(value) >= 2 and value[0] in QUOTES and value[0] == value[-1]:

@@ -4,8 +4,8 @@ The handler sees the frame that it interrupts. While user code runs, that is a f
 exception is raised in it; in run() itself the signal is only remembered. So there is no moment between "user code
 runs" and "it does not" at which the exception could hit the driver.
 
-A signal that comes between executions means nothing. The server sends none before it has read `count`, which the driver
-sends in the state STARTING: so each signal is meant for the execution that it hits.
+A signal that comes between executions means nothing. From `count` on, which the driver sends in the state STARTING, each is
+meant for the execution that it hits; who sent it waits for its arrival before the next execution is sent.
 """
 __builtins__ = dict(vars(__import__("builtins")))  # what the user does to builtins stays out of here
 

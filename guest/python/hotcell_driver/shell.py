@@ -1,4 +1,5 @@
 """IPython's shell as a context: no terminal, no files of its own, output as frames."""
+import bdb
 import builtins
 import importlib
 import os
@@ -70,7 +71,10 @@ class Shell(LazyShell):
         self.execution_count = number
         for history in (self.history_manager.input_hist_parsed, self.history_manager.input_hist_raw):
             history += [""] * (number - len(history))  # IPython does not count empty cells
-        self.run_cell(code, store_history=True)
+        done = self.run_cell(code, store_history=True)
+        error = done.error_before_exec or done.error_in_exec
+        if error is not None and not self.errored and not isinstance(error, bdb.BdbQuit):
+            self.report(error)  # a wrong magic, for one, IPython only prints
 
     # loaded before they are needed, when there is time
 
@@ -131,12 +135,20 @@ class Shell(LazyShell):
                 node = node.tb_next
         return etype, value, tb
 
+    def init_traceback_handlers(self, custom_exceptions):
+        super().init_traceback_handlers(custom_exceptions)
+        original = self.InteractiveTB.structured_traceback
+
+        def structured_traceback(etype, value, *more, **named):
+            try:
+                return original(etype, value, *more, **named)
+            except Exception:  # it looks deep into the code, which may be too odd for it
+                return _plain_traceback(value)
+        self.InteractiveTB.structured_traceback = structured_traceback
+
     def report(self, error):
         """An exception that IPython let through, or that came on the way."""
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__)
-                  if not frame.filename.startswith((FOLDER, os.path.dirname(IPython.__file__)))]
-        lines = traceback.format_list(frames) + traceback.format_exception_only(error)
-        self._showtraceback(type(error), error, [line.rstrip("\n") for line in lines])
+        self._showtraceback(type(error), error, _plain_traceback(error))
 
     # subprocesses
 
@@ -159,6 +171,14 @@ class Shell(LazyShell):
 
     def ask_exit(self):
         raise SystemExit
+
+
+def _plain_traceback(error):
+    """Python's own, without IPython and the driver."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if not frame.filename.startswith((FOLDER, os.path.dirname(IPython.__file__)))]
+    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
+    return [line.rstrip("\n") for line in lines]
 
 
 def _sh():
