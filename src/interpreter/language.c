@@ -49,7 +49,7 @@ static const struct language table[] = {
 	{
 		.name = "java",
 		.program = "java",
-		.args = { GUEST "/java/Driver.java" },
+		.args = { "@" GUEST "/java/arguments" },
 		.install = "install default-jdk-headless",
 	},
 };
