@@ -36,6 +36,7 @@ struct editor {
 	EditLine *el;
 	History *history;
 	int signals;
+	bool dumb; /* the terminal knows no sequences */
 	const char *prompt;
 	mbstate_t decoding;
 	enum edit end; /* why there is no line */
@@ -62,16 +63,22 @@ static void say(const char *text)
 	fflush(stdout);
 }
 
+static void let_paste(const struct editor *e, bool framed)
+{
+	if (!e->dumb)
+		say(framed ? PASTE_ON : PASTE_OFF);
+}
+
 /* ---- signals ---- */
 
 /* The terminal is the shell's until we are continued. */
 static void suspend(struct editor *e)
 {
-	say(PASTE_OFF);
+	let_paste(e, false);
 	el_set(e->el, EL_PREP_TERM, 0);
 	raise(SIGSTOP);
 	el_set(e->el, EL_PREP_TERM, 1);
-	say(PASTE_ON);
+	let_paste(e, true);
 	el_set(e->el, EL_REFRESH);
 }
 
@@ -262,6 +269,8 @@ struct editor *editor_new(int signals)
 		return NULL;
 	choose_locale();
 	e->signals = signals;
+	const char *terminal = getenv("TERM");
+	e->dumb = !terminal || !*terminal || strcmp(terminal, "dumb") == 0;
 	e->el = el_init("hotcell", stdin, stdout, stderr);
 	e->history = history_init();
 	if (!e->el || !e->history) {
@@ -323,9 +332,9 @@ enum edit editor_read(struct editor *e, const char *prompt, const char **ret, in
 	el_resize(e->el);
 	/* Before the prompt, not with the first key: what is typed at once is for us. */
 	el_set(e->el, EL_PREP_TERM, 1);
-	say(PASTE_ON);
+	let_paste(e, true);
 	line = el_gets(e->el, &size);
-	say(PASTE_OFF);
+	let_paste(e, false);
 	let_window_signals(true);
 	if (!line || size <= 0) {
 		if (e->end == EDIT_CLEARED)

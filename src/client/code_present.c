@@ -203,20 +203,35 @@ static void on_result(struct presenter *p, const json_t *o)
 
 /* ---- errors ---- */
 
-/* How Python asks for an exit status, with nothing or a number, and what a shell script ended with. */
-static bool is_exit(const char *name)
+/* Errors by which drivers say that code asked for an exit status, or what a script ended with. */
+static const struct exit_kind {
+	const char *name;
+	const char *before, *behind; /* the number in the value */
+} exits[] = {
+	{ "SystemExit", "", "" },
+	{ "ExitStatus", "", "" },
+	{ "ExitError", "process.exit(", ")" },
+};
+
+static const struct exit_kind *exit_of(const char *name)
 {
-	return strcmp(name, "SystemExit") == 0 || strcmp(name, "ExitStatus") == 0;
+	for (size_t i = 0; i < ARRAY_SIZE(exits); i++) {
+		if (strcmp(exits[i].name, name) == 0)
+			return &exits[i];
+	}
+	return NULL;
 }
 
+/* False: it is an error like others. */
 static bool take_exit(struct presenter *p, const char *name, const char *value)
 {
+	const struct exit_kind *k = exit_of(name);
 	char *end;
 
-	if (p->session || !is_exit(name))
+	if (p->session || !k || strncmp(value, k->before, strlen(k->before)) != 0)
 		return false;
-	long number = strtol(value, &end, 10);
-	if (*end && strcmp(value, "None") != 0)
+	long number = strtol(value + strlen(k->before), &end, 10);
+	if (strcmp(end, k->behind) != 0 && strcmp(value, "None") != 0)
 		return false;
 	p->status = (int)(number & 0xff);
 	p->failed = false;
@@ -235,7 +250,7 @@ static void put_name(const char *name, const char *value)
 {
 	char line[1024];
 
-	if (is_exit(name))
+	if (exit_of(name))
 		snprintf(line, sizeof(line), "[status %.100s]", value);
 	else
 		snprintf(line, sizeof(line), "%.200s%s%.800s", name, *value ? ": " : "", value);

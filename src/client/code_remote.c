@@ -243,7 +243,7 @@ static int take_lines(struct code *c, struct connection *n, struct error *err)
 	static char piece[PIECE];
 	int r = 0;
 
-	while (r == 0 && !c->presenter.lost) {
+	while (r == 0 && !c->presenter.lost && !c->presenter.ended) {
 		ssize_t size = connection_read(n, piece, sizeof(piece));
 		if (size > 0)
 			presenter_take(&c->presenter, piece, (size_t)size);

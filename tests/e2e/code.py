@@ -112,8 +112,11 @@ def test_errors():
 def test_exit_status():
     with Place() as p:
         for value, status in (("", 0), ("0", 0), ("3", 3), ("None", 0), ("'text'", 1), ("256", 0)):
-            check_equal(p.run(stdin=f"import sys\nsys.exit({value})")[0], status, value)
+            done = p.run(stdin=f"import sys\nsys.exit({value})")
+            check(done[:2] == (status, "") and ("SystemExit: text" in done[2] if value == "'text'" else done[2] == ""), done)
             check_equal(p.run("--json", stdin=f"import sys\nsys.exit({value})")[0], status, value)
+        for code, status in (("process.exit(3)", 3), ("process.exit()", 0), ("if (true) process.exit('5')", 5)):
+            check_equal(p.run("--lang", "js", stdin=code), (status, "", ""), code)
         for code, status in (("exit 3", 3), ("(exit 4)", 4), ("exit 4; true", 4), ("false; true", 0)):
             check_equal(p.run("--lang", "bash", stdin=code), (status, "", ""), code)
         status, out, err = p.run(stdin="print(1); import os; os._exit(7)")

@@ -232,6 +232,15 @@ def test_stop_and_continue():
         check_equal(t.end(), 0)
 
 
+def test_terminals_that_know_nothing():
+    for name in ("dumb", ""):
+        with Place(ECHO) as p, p.terminal(TERM=name, LANG="C") as t:
+            check("\033" not in t.expect("In [1]: "), "sequences")
+            t.type("ü\r")
+            t.expect("Out[1]: '\\xfc'\r\n")
+            check("\033" not in t.expect("In [2]: "), "sequences")
+
+
 def test_words_of_the_session():
     with Place(ECHO) as p, p.terminal() as t:
         t.expect("In [1]: ")

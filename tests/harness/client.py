@@ -53,10 +53,13 @@ class Client(Daemon):
 class Liar:
     """A server on loopback that says what it is told to say, once per connection."""
 
-    def __init__(self, *answers):
+    def __init__(self, *answers, hold=False):
+        """hold: the last connection stays open."""
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         self.answers = list(answers)
+        self.hold = hold
+        self.held = None
         threading.Thread(target=self.serve, daemon=True).start()
 
     def serve(self):
@@ -65,6 +68,8 @@ class Liar:
                 with self.listener.accept()[0] as connection:
                     connection.recv(65536)
                     connection.sendall(text)
+                    if self.hold and text is self.answers[-1]:
+                        self.held = connection.dup()
         except OSError:
             pass  # nobody asks any more
 
@@ -73,6 +78,8 @@ class Liar:
 
     def __exit__(self, *unused):
         self.listener.close()
+        if self.held:
+            self.held.close()
 
 
 def answer(body, status="200 OK"):

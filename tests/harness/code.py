@@ -100,5 +100,5 @@ class Place:
                                 **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
                                    **options})
 
-    def terminal(self, *arguments):
-        return Terminal(self.command(*arguments), {**self.environment, "LANG": "C.UTF-8"}, self.work)
+    def terminal(self, *arguments, **changes):
+        return Terminal(self.command(*arguments), {**self.environment, **changes}, self.work)

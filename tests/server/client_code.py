@@ -198,6 +198,15 @@ def test_hostile_lines():
         check(status in (0, 1) and out.isascii() and "\x1b" not in out, (line, status, out, err))
 
 
+def test_an_end_is_enough():
+    """Nobody waits for a server that has said all."""
+    body = json.dumps(END).encode() + b"\n"
+    late = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + body
+    with Liar(answer(DETAIL), late, hold=True) as liar:
+        done = run(HOTCELL, "code", "--sandbox", ID, "--url", liar.url, "--key", "k")
+        check_equal((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+
 def test_ends_that_are_none():
     check_failed(ask({"type": "keepalive"}), "cut")
     check_failed(ask(), "cut")
