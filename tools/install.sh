@@ -91,8 +91,7 @@ test_packages() {
 	fi
 	if ! command -v npm >/dev/null 2>&1; then
 		cat <<-'LIST'
-		npm                      runs package scripts; installs the SDKs that the server is tested with, and parser and
-		                         transpiler of the code interpreter's JavaScript (the build works without it)
+		npm                      runs package scripts; installs SDKs for the tests, and what JavaScript of the code interpreter needs
 		LIST
 	fi
 }
