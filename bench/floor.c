@@ -18,27 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "measure.h"
+
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, uint64_t)
 #endif
 
 #define BATCHES 31
 #define CALLS	5000
-
-static uint64_t now(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void must(long r, const char *what)
-{
-	if (r >= 0)
-		return;
-	perror(what);
-	exit(1);
-}
 
 static void pass(int socket, int *fd, int send_it)
 {

@@ -22,27 +22,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "measure.h"
+
 #define BATCHES 31
 #define FILE_OF_TEMPLATE "/usr/bin/env"
 
 static int input, output, file, other;
 static struct sockaddr_in server;
 static char buffer[1 << 20];
-
-static uint64_t now(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void must(long r, const char *what)
-{
-	if (r >= 0)
-		return;
-	perror(what);
-	exit(1);
-}
 
 static void do_getppid(void)
 {

@@ -135,7 +135,7 @@ static void numbers_through_a_pipe(unsigned count)
 	pid_t writer = fork();
 	if (writer == 0) {
 		close(p[0]);
-		storm(count_hits, 0, 300);
+		storm(count_hits, 0, 500);
 		for (unsigned i = 0; i < count; i++)
 			while (write(p[1], &i, sizeof(i)) != sizeof(i))
 				CHECK_EQ(errno, EINTR);
@@ -143,7 +143,7 @@ static void numbers_through_a_pipe(unsigned count)
 		_exit(0);
 	}
 	close(p[1]);
-	storm(count_hits, 0, 300);
+	storm(count_hits, 0, 500);
 	for (unsigned i = 0; i < count; i++) {
 		while (read(p[0], &got, sizeof(got)) != sizeof(got))
 			CHECK_EQ(errno, EINTR);
@@ -156,12 +156,12 @@ static void numbers_through_a_pipe(unsigned count)
 /* Several threads are hit by signals inside their calls at the same time. */
 TEST(crossfire)
 {
-	enum { PAIRS = 3 };
+	enum { PAIRS = 2 };
 	int status;
 
 	for (int i = 0; i < PAIRS; i++) {
 		if (fork() == 0) {
-			numbers_through_a_pipe(4000);
+			numbers_through_a_pipe(1000);
 			_exit(0);
 		}
 	}

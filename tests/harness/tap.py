@@ -24,12 +24,16 @@ def check_equal(got, want, what=""):
         raise AssertionError(f"{what}: got {got!r}, want {want!r}")
 
 
+def sanitized():
+    with open(os.environ["HOTCELL"], "rb") as file:
+        return b"__asan_init" in file.read()
+
+
 def skip_if_sanitized(reason):
     """Some things cannot work with a sanitizer's runtime in hotcell: it reserves terabytes of address space,
     reads /proc, and says what it thinks on standard error."""
-    with open(os.environ["HOTCELL"], "rb") as file:
-        if b"__asan_init" in file.read():
-            raise Skip(f"sanitizers: {reason}")
+    if sanitized():
+        raise Skip(f"sanitizers: {reason}")
 
 
 def on_alarm(*unused):
