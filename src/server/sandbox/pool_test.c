@@ -150,11 +150,11 @@ TEST(a_preparation_that_fails_leaves_a_plain_cell)
 	fill_pool(POOL_CODE, 2);
 	CHECK_EQ(code_pool()->prepared, 0);
 	CHECK_EQ(code_pool()->prepare_failed, 2);
+	/* Once for each cell, and as soon as it can it works again. */
+	recipe.fails = false;
 	struct sandbox *s = create_one(&coded);
 	CHECK(!sandbox_take_prepared(s));
 	CHECK_EQ(run(s, "exit 0"), 0);
-	/* Once for each cell, and as soon as it can it works again. */
-	recipe.fails = false;
 	fill_pool(POOL_CODE, 2);
 	CHECK_EQ(recipe.begun, 3);
 	CHECK_EQ(code_pool()->prepared, 1);
