@@ -87,6 +87,10 @@ it('working directories', async (sandbox) => {
     assert.equal(stdout(await run(sandbox, code, { context })), '/tmp\n', language)
     await sandbox.removeCodeContext(context)
   }
+  const root = await sandbox.createCodeContext({ cwd: '/root' })
+  assert.equal(root.cwd, '/root')
+  assert.equal((await run(sandbox, 'import os; os.getcwd(), os.getuid()', { context: root })).text, "('/root', 0)")
+  await sandbox.removeCodeContext(root)
 })
 
 it('JavaScript: state, output, values, imports, await', async (sandbox) => {
