@@ -162,6 +162,22 @@ def test_printing_from_a_signal_handler():
     check(len([line for line in got if line[5:].isdigit()]) > 15000, done.stdout[-300:])
 
 
+def test_printing_from_a_signal_handler_beside_threads():
+    done = driver.execute("""
+        import signal, threading
+        signal.signal(signal.SIGALRM, lambda *a: print('alarm'))
+        signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+        def chat():
+            for i in range(3000): print('thread', i)
+        threads = [threading.Thread(target=chat) for _ in range(3)]
+        for t in threads: t.start()
+        for i in range(3000): print('main', i)
+        for t in threads: t.join()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    """)
+    check(done.finished and len(done.stdout) > 100000, done)
+
+
 def test_handlers_that_raise_break_no_frame():
     """Rules of the protocol are checked by the test's driver on every frame."""
     driver.execute("def raises(*unused): raise TimeoutError('mine')\nsignal.signal(signal.SIGALRM, raises)\nNone")

@@ -196,9 +196,16 @@ class Channel:
         self.executing = False
         self.events.send(encode("done", id))
 
+    def put_text(self, name, text):
+        """Queues it, for events.complete() to write; `name` is stdout or stderr. False: it is too long for that."""
+        if len(text) > TEXT_PIECE or self.in_child:
+            return False
+        if self.executing:  # what is printed in between, by a thread that was left behind, goes nowhere
+            self.events.queue.append((encode(name, "-", utf8(text)), []))
+        return True
+
     def text(self, name, text):
-        """`name` is stdout or stderr. What is long goes in pieces: it streams, and is not held twice. What is printed
-        between executions, by a thread that was left behind, goes nowhere."""
+        """In pieces: it streams, and is not held twice."""
         for start in range(0, len(text) if self.executing else 0, TEXT_PIECE):
             self.events.send(encode(name, "-", utf8(text[start:start + TEXT_PIECE])))
 

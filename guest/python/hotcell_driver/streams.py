@@ -34,7 +34,9 @@ class Bytes(io.BufferedIOBase):
     def write(self, data):
         data = bytes(data)
         with self._stream._lock:
-            self._stream._put(self._decoder.decode(data))
+            now = self._stream._collect(self._decoder.decode(data))
+        if now:
+            self._stream.flush()
         return len(data)
 
     def flush(self):
@@ -42,7 +44,7 @@ class Bytes(io.BufferedIOBase):
 
     def finish(self):
         """The execution ends: what is cut off now stays so."""
-        self._stream._put(self._decoder.decode(b"", True))
+        self._stream._collect(self._decoder.decode(b"", True))
 
     def close(self):
         self.flush()
@@ -91,36 +93,45 @@ class Stream(io.TextIOBase):
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         with self._lock:
-            self._put(text)
+            now = self._collect(text)
+        if now:
+            self.flush()
         return len(text)
 
     def writelines(self, lines):
         for line in lines:
             self.write(line)
 
-    def _put(self, text):
+    def _collect(self, text):
+        """True when it must leave now."""
         if not text:
-            return
+            return False
         self._parts.append(text)
         self._size += len(text)
         in_child = self._channel.in_child
         if self._size >= FLUSH_CHARACTERS or \
                 text.endswith("\n") and (in_child or monotonic() - self._left_at > FLUSH_S):
-            self.flush()
-        elif not self._flusher.awake and not in_child:
+            return True
+        if not self._flusher.awake and not in_child:
             self._flusher.wake()
+        return False
 
     def flush(self):
+        """Writes without the lock: a handler of a signal may print while this thread writes, and must not wait for a
+        thread that waits for this one. The order of frames is that of the queue."""
         with self._lock:
             if not self._parts:
                 return
             parts, self._parts, self._size = self._parts, [], 0
             self._left_at = monotonic()
             text = "".join(parts)
-            if self._channel.in_child:
-                self._print(text)
-            else:
-                self._channel.text(self._event, text)
+            queued = self._channel.put_text(self._event, text)
+        if self._channel.in_child:
+            self._print(text)
+        elif queued:
+            self._channel.events.complete()
+        else:
+            self._channel.text(self._event, text)
 
     @property
     def waiting(self):
@@ -135,7 +146,7 @@ class Stream(io.TextIOBase):
     def finish(self):
         with self._lock:
             self.buffer.finish()
-            self.flush()
+        self.flush()
 
     def _print(self, text):
         data = text.encode("utf-8", "backslashreplace")
