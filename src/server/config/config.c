@@ -68,7 +68,7 @@ static const struct option_spec specs[] = {
 	{ .name = "code-pool", .kind = OPTION_COUNT, .offset = AT(code_pool), .metavar = "N",
 	  .initial = "2", .max = 256,
 	  .help = "the same for code-interpreter-v1, with a Python that waits\n"
-		  "for code in each, which takes tens of megabytes" },
+		  "for code in each, which takes some 20 MiB" },
 	{ .name = "store", .kind = OPTION_TEXT, .offset = AT(store), .metavar = "WHERE",
 	  .initial = "disk",
 	  .help = "what sandboxes write lies on \"disk\" (in the data\n"
