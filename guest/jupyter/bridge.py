@@ -336,8 +336,15 @@ def parts_of(data):
             content = re.sub(r"\s", "", content)
             if not is_base64(content):
                 continue
+        elif kind == "text/plain":
+            content = unquoted(content)
         parts.append((kind, content))
     return parts
+
+
+def unquoted(text):
+    """A string as the value of an expression is shown without its quotes, in every language."""
+    return text[1:-1] if re.fullmatch(r"'.*'|\".*\"", text, re.DOTALL) and len(text) > 1 else text
 
 
 def is_json(kind):

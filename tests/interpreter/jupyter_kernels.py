@@ -23,6 +23,8 @@ def test_results_output_and_state():
     done = shared.execute("x = 20\nprint('out')\nimport sys; print('bad', file=sys.stderr)\nx + 1")
     check_equal((done.text, done.stdout, done.stderr, done.error), ("21", "out\n", "bad\n", None))
     check_equal(shared.execute("x").text, "20")
+    check_equal(shared.execute("'it\\'s'").text, "it's")
+    check_equal(shared.execute("'a', 'b'").text, "('a', 'b')")
 
 
 def test_executions_are_counted():
@@ -114,7 +116,7 @@ def test_kernels_of_the_person_and_interrupts_by_message():
              "JUPYTER_PATH=/tmp/jupyter.$$ exec \"$@\""
     with Driver(["sh", "-c", script, json.dumps(spec), *BRIDGE, "mine"]) as driver:
         check_equal(driver.execute("import os, shutil; shutil.rmtree(os.environ['JUPYTER_PATH']); os.environ['OF_SPEC']").text,
-                    "'1'")
+                    "1")
         interrupted(driver)
 
 
