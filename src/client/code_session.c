@@ -124,7 +124,7 @@ static int restart(struct session *s)
 	if (s->code->stopped_by)
 		return -EINTR;
 	client_fail(&err);
-	return s->code->of_backend ? 0 : -err.code;
+	return s->code->of_backend ? 0 : -EIO; /* there is nothing to go on with */
 }
 
 static bool is_quit(const char *text)

@@ -288,6 +288,16 @@ def test_a_second_interrupt():
             gone(pids)
 
 
+def test_an_interrupt_before_it_is_ready():
+    with Place("time.sleep(1000)") as p, p.open("-", stdin=subprocess.PIPE) as child:
+        child.stdin.close()
+        scene.until(lambda: children_of(child), "no sandbox")
+        pids = children_of(child)
+        child.send_signal(signal.SIGINT)
+        check_equal(child.wait(PATIENCE_S), 130)
+        gone(pids)
+
+
 def test_ends_from_outside():
     """Whatever ends the command ends the sandbox, too."""
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):

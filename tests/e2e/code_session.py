@@ -198,6 +198,20 @@ def test_interrupts():
         answer(t, 1, "alive")
 
 
+def test_an_interpreter_that_does_not_come_back():
+    driver = ("if os.path.exists('/state/once'): send('failed', '-', 'only once'); sys.exit(0)\n"
+              "open('/state/once', 'w')\nfor code in requests(): os._exit(3)")
+    for word in ("die\r", ":restart\r"):
+        with Place(driver) as p:
+            os.mkdir(p.root + "/once")
+            os.chmod(p.root + "/once", 0o777)
+            with p.terminal("--rw", p.root + "/once:/state") as t:
+                t.expect("In [1]: ")
+                t.type(word)
+                t.expect("hotcell: only once\r\n")
+                check_equal(t.end(), 125)
+
+
 def test_ends():
     for keys in ("\x04", ":quit\r", "quit\r"):
         with Place(ECHO) as p, p.terminal() as t:
