@@ -143,6 +143,16 @@ def test_a_figure_as_result():
     check(is_png(done.main["image/png"]), done.main)
 
 
+def test_magics_of_figures():
+    for magic in ("%matplotlib inline", "%matplotlib", "%pylab inline"):
+        done = driver.execute(f"{magic}\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nNone")
+        check_equal((len(done.displays), done.errors), (1, []), magic)
+        check(is_png(done.displays[0]["image/png"]), magic)
+    check_equal(driver.execute("%matplotlib qt5").error["name"] in ("UsageError", "ImportError"), True)
+    check_equal(driver.execute("%gui qt").error["name"], "UsageError")
+    check_equal(len(driver.execute("%matplotlib inline\nplt.plot([1, 2]); plt.show()").displays), 1)
+
+
 def test_a_saved_figure_is_displayed_once():
     done = driver.execute("plt.plot([1, 2])\nplt.savefig(folder + '/figure.png')\nplt.savefig(folder + '/figure.jpg')")
     check_equal(len(done.results), 1)

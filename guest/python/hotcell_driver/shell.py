@@ -11,7 +11,7 @@ import warnings
 import IPython
 from IPython.core import page
 from IPython.core.autocall import IPyAutocall
-from IPython.core.error import StdinNotImplementedError
+from IPython.core.error import StdinNotImplementedError, UsageError
 from IPython.utils.text import SList
 from traitlets import Any, Type
 
@@ -168,6 +168,14 @@ class Shell(LazyShell):
         out = done.stdout.decode("utf-8", "replace")
         self.user_ns["_exit_code"] = done.returncode
         return SList(out.splitlines()) if split else out
+
+    def enable_gui(self, gui=None):
+        """%matplotlib and %gui: there is no screen."""
+        if gui not in (None, "inline"):
+            raise UsageError(f"no graphical user interface here, so not {gui!r}; figures are results with `inline`")
+
+    def enable_matplotlib(self, gui=None):
+        return super().enable_matplotlib("inline" if gui in (None, "auto") else gui)
 
     def ask_exit(self):
         raise SystemExit
