@@ -84,6 +84,17 @@ static void enter_groups(int go_fd, const int *entries, int count)
 		child_fail(go_fd, STEP_NAMESPACES);
 }
 
+/* A caller with a real-time priority keeps it for itself: guests would have the processors for as long
+ * as they like, and most hosts let no such process into a group. (musl's function only fails.) */
+static void leave_realtime(void)
+{
+	const struct sched_param usual = { .sched_priority = 0 };
+	long policy = syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
+
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &usual);
+}
+
 /* What the launcher ignores or blocks (a shell's background job ignores SIGINT) is not the guests'. */
 static void reset_signals(void)
 {
@@ -136,6 +147,7 @@ static _Noreturn void run_child(const struct child_plan *p)
 	int count = read_go(p->go_fd, entries);
 	if (count < 0)
 		_exit(125);
+	leave_realtime();
 	enter_groups(p->go_fd, entries, count);
 	if (p->root && setgroups(0, NULL) < 0)
 		child_fail(p->go_fd, STEP_GROUPS);

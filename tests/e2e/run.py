@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 
+from harness import scene
 from harness.tap import check, check_equal, run, Skip, skip_if_sanitized
 
 HOTCELL = os.environ["HOTCELL"]
@@ -412,6 +413,23 @@ def killed(option, *arguments):
 def test_timeout():
     killed(b"--timeout", "--timeout", "300ms", "--", "sleep", "20")
     killed(b"--timeout", "--timeout", "300ms", "--", "sh", "-c", "trap '' TERM INT HUP; while :; do :; done")
+
+
+def test_a_caller_with_a_realtime_priority_does_not_pass_it_on():
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    def hurry():
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    child = subprocess.Popen([HOTCELL, "run", "-q", "--", "sh", "-c", "echo up; cat"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, preexec_fn=hurry)
+    try:
+        check_equal(child.stdout.readline(), b"up\n")
+        inside = scene.descendants(child.pid)
+        check(len(inside) >= 3, f"kernel process, pid 1 and the program: {inside}")
+        check_equal({os.sched_getscheduler(pid) for pid in inside}, {os.SCHED_OTHER})
+    finally:
+        child.communicate(timeout=20)
+    check_equal(child.returncode, 0)
 
 
 def test_memory():
