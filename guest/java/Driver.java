@@ -1,9 +1,9 @@
 /*
  * The Java driver of the code interpreter (docs/interpreter.md), on the API of JShell.
  *
- *     requests (3) ──► Driver ──► Session: snippet by snippet ──► JShell ──► the code, in this process
- *     events   (4) ◄── Events ◄── values, errors                              │
- *                              ◄── System.out and System.err, by piece ◄──────┘
+ *     requests (3) ──► Loop ──► Session: snippet by snippet ──► JShell ──► the code, in this process
+ *     events   (4) ◄── Events ◄── values, errors                            │
+ *                             ◄── System.out and System.err, by piece ◄─────┘
  *
  * The code runs in this virtual machine ("local" execution): a second one would double the time to start
  * and the memory. So System.exit() ends the driver; a shutdown hook ends the execution before. Processes
@@ -44,6 +44,20 @@ import jdk.jshell.execution.LocalExecutionControlProvider;
 import sun.misc.Signal;
 
 public class Driver {
+	/* Apart from the rest, which cannot even be loaded without JShell. */
+	public static void main(String[] arguments) throws IOException {
+		if (ModuleLayer.boot().findModule("jdk.jshell").isPresent()) {
+			Loop.begin();
+			return;
+		}
+		new Events(new FileOutputStream("/proc/self/fd/4"))
+			.send("failed", "-", "This Java has no JShell: install default-jdk-headless, or a JDK with the module jdk.jshell");
+		Runtime.getRuntime().halt(1);
+	}
+}
+
+/* Requests, one after the other. */
+class Loop {
 	private final InputStream requests;
 	private final Events events;
 	private final Session session;
@@ -51,7 +65,7 @@ public class Driver {
 	private volatile String id; // while executing
 	private int count;
 
-	Driver() throws IOException {
+	Loop() throws IOException {
 		requests = new BufferedInputStream(new FileInputStream("/proc/self/fd/3"));
 		events = new Events(new FileOutputStream("/proc/self/fd/4"));
 		System.setOut(new Printer(events, "stdout"));
@@ -61,10 +75,10 @@ public class Driver {
 		Runtime.getRuntime().addShutdownHook(new Thread(() -> finish()));
 	}
 
-	public static void main(String[] arguments) throws IOException {
-		Driver driver = new Driver();
-		driver.events.send("ready", "-", "");
-		driver.run();
+	static void begin() throws IOException {
+		Loop loop = new Loop();
+		loop.events.send("ready", "-", "");
+		loop.run();
 		Runtime.getRuntime().halt(0); // threads of the code are not waited for
 	}
 

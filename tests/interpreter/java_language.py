@@ -2,8 +2,8 @@
 import os
 import sys
 
-from harness.tap import check, check_equal, run
-from interpreter.driver import Driver
+from harness.tap import Skip, check, check_equal, run
+from interpreter.driver import Driver, Failed
 
 INSIDE = os.environ.get("INTERPRETER_INSIDE") != "0"
 COMMAND = ["java", "@/opt/hotcell/java/arguments" if INSIDE else "/opt/hotcell/java/Driver.java"]
@@ -105,6 +105,17 @@ def test_the_end_of_the_virtual_machine_ends_the_execution_in_order():
     done = shared.execute('System.out.print("bye"); System.exit(3);')
     check_equal((done.stdout, done.error), ("bye", None))
     check_equal(shared.child.wait(20), 3)
+
+
+def test_without_jshell_it_says_what_to_install():
+    if not INSIDE:
+        raise Skip("from source it needs the compiler before it can say anything")
+    try:
+        Driver(["java", "--limit-modules", "java.base,jdk.unsupported", *COMMAND[1:]])
+    except Failed as failed:
+        check("install default-jdk-headless" in str(failed), str(failed))
+    else:
+        raise AssertionError("it is ready")
 
 
 run(sys.modules[__name__])
