@@ -304,7 +304,7 @@ def test_soak():
         d.wait_pool()
         scene.until(lambda: counts(d, launcher) == before, f"{counts(d, launcher)} is not {before}")
         grown = resident(d.child.pid) - memory
-        check(grown < 8 << 20, f"the server's memory has grown by {grown >> 10} KiB")
+        check(tap.sanitized() or grown < 8 << 20, f"the server's memory has grown by {grown >> 10} KiB")
         check_equal(d.metrics()["hotcell_channel_errors_total"], 0)
 
 
