@@ -157,6 +157,14 @@ class Execution:
     def all(self):
         return Lines(iter(self.line, None))
 
+    def cut_or_all(self):
+        """All lines, or None if the response was cut."""
+        try:
+            text = self.response.read()
+        except (http.client.IncompleteRead, ConnectionError):
+            return None
+        return Lines(json.loads(line) for line in text.splitlines())
+
 
 class Lines(list):
     def of(self, type):

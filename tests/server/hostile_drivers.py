@@ -167,9 +167,10 @@ for i in range(1, 99):
                 ends.append(e.all().check_ended().error)
         check_equal([bool(e) for e in ends], [False, False, True])
         check("did not read" in ends[2]["value"], ends)
-        cell.script("frame('ready'); os.close(3); requests = None; time.sleep(99)")
+        cell.script("os.close(3); requests = None; frame('ready'); time.sleep(99)")
         made = cell.create()
-        check_equal(cell.execute("1", context_id=made).check_ended().error["name"], "UnexpectedEndOfExecution")
+        for code in ("", "1", large):
+            check_equal(cell.execute(code, context_id=made).check_ended().error["name"], "UnexpectedEndOfExecution")
 
 
 def test_clients_that_vanish():

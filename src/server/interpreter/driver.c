@@ -44,6 +44,8 @@ static void close_everything(struct driver *d)
 	pipe_reader_free(d->frames);
 	pipe_reader_free(d->pipes[0]);
 	pipe_reader_free(d->pipes[1]);
+	if (d->requests)
+		pipe_writer_forget(d->requests, d);
 	pipe_writer_free(d->requests);
 	d->frames = d->pipes[0] = d->pipes[1] = NULL;
 	d->requests = NULL;
@@ -197,16 +199,22 @@ bool driver_is_executing(const struct driver *d)
 	return stream_is_executing(d->stream) || d->say_done;
 }
 
-/* The end is told from the loop. */
+/* The end is told from the loop. A pipe that nobody reads mostly means that the process has ended, which
+ * tells more when its exit is known. */
 static void refused(struct driver *d, int error)
 {
-	if (error == 0 || d->closing)
+	if (error == 0 || d->closing || d->dead)
 		return;
 	driver_describe_fault(d, error == -ENOMEM
 					 ? "could not get a request (the server is out of memory)"
 					 : "did not read its requests");
 	d->closing = true;
-	driver_set_timer(d, 0);
+	driver_set_timer(d, error == -EPIPE ? INTERPRETER_EXIT_MS : 0);
+}
+
+void driver_written(void *ctx, int error)
+{
+	refused(ctx, error);
 }
 
 void driver_set_variables(struct driver *d, const json_t *variables)

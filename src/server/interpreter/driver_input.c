@@ -147,6 +147,10 @@ static void process_failed(void *ctx, int error, uint32_t about, const char *mes
 		driver_free_if_over(d);
 		return;
 	}
+	if (error == ESHUTDOWN) { /* everything of the sandbox is about to be cut */
+		d->closing = true;
+		return;
+	}
 	driver_describe_failure(d, error, about, message);
 	end_now(d);
 	driver_settle(d);

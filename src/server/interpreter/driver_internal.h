@@ -49,6 +49,7 @@ struct driver {
 void driver_settle(struct driver *d);
 void driver_free_if_over(struct driver *d);
 void driver_kill(struct driver *d);
+void driver_written(void *ctx, int error); /* a pipe_written_fn of requests */
 
 /* driver_input.c */
 extern const struct stream_events driver_stream_events;

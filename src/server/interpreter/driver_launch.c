@@ -122,8 +122,8 @@ int driver_put_frame(struct driver *d, const char *name, const char *argument, c
 
 	if (n < 0)
 		return n;
-	int r = pipe_writer_put(d->requests, header, (size_t)n, NULL, NULL);
-	return r == 0 && size ? pipe_writer_put(d->requests, content, size, NULL, NULL) : r;
+	int r = pipe_writer_put(d->requests, header, (size_t)n, driver_written, d);
+	return r == 0 && size ? pipe_writer_put(d->requests, content, size, driver_written, d) : r;
 }
 
 static int put_variable(struct driver *d, const char *frame, const char *name, const char *value)
