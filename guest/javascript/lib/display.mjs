@@ -28,7 +28,7 @@ function partText(type, content) {
   if (content === undefined || content === null) return undefined
   const bytes = bytesOf(content)
   if (bytes) return /^(text\/|image\/svg)/.test(type) ? bytes.toString() : bytes.toString('base64')
-  if (!IS_JSON.test(type)) return typeof content === 'string' ? content : Array.isArray(content) ? content.join('') : String(content)
+  if (!IS_JSON.test(type)) return Array.isArray(content) ? content.join('') : String(content)
   if (typeof content !== 'string') return jsonText(content)
   try {
     parse(content)
@@ -116,6 +116,7 @@ export function makeDisplay(show) {
     jpeg: 'image/jpeg', pdf: 'application/pdf', latex: 'text/latex', javascript: 'application/javascript',
     json: 'application/json', text: 'text/plain',
   }
-  for (const [name, type] of Object.entries(shorthands)) display[name] = (content) => show(bundleParts({ [type]: content }))
+  for (const [name, type] of Object.entries(shorthands))
+    display[name] = (content) => show(bundleParts({ [type]: content }))
   return display
 }

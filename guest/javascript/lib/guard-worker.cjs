@@ -63,9 +63,9 @@ function interrupted() {
   insist()
 }
 
-// The public interface gives signals to the main thread only.
-process.noDeprecation = true
-const { Signal } = process.binding('signal_wrap')
+// The public interface gives signals to the main thread only; this thread alone may see what is below it.
+process.emitWarning = () => {}
+const { Signal } = require('internal/test/binding').internalBinding('signal_wrap')
 const signal = new Signal()
 signal.onsignal = interrupted
 signal.start(require('node:os').constants.signals.SIGINT)

@@ -58,7 +58,8 @@ export function heardSignal() {
 
 function start() {
   try {
-    const options = { __proto__: null, workerData: state, env: SHARE_ENV, execArgv: [], trackUnmanagedFds: false }
+    const execArgv = ['--expose-internals']
+    const options = { __proto__: null, workerData: state, env: SHARE_ENV, execArgv, trackUnmanagedFds: false }
     worker = new Worker(path.join(import.meta.dirname, 'guard-worker.cjs'), options)
   } catch {
     worker = null // no threads here: what returns to the event loop can be interrupted, endless loops cannot

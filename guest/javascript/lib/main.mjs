@@ -99,8 +99,8 @@ function read(reader) {
     reader.feed(subarray(buffer, 0, size))
     return true
   }
-  const options = { __proto__: null, fd: REQUESTS, readable: true, writable: false, onread: { buffer: Buffer.alloc(BUFFER_SIZE), callback } }
-  const socket = new net.Socket(options)
+  const onread = { buffer: Buffer.alloc(BUFFER_SIZE), callback }
+  const socket = new net.Socket({ __proto__: null, fd: REQUESTS, readable: true, writable: false, onread })
   socket.on('end', () => leave(0))
   socket.on('error', () => leave(1))
   socket.on('close', () => leave(0))

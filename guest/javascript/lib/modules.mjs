@@ -15,16 +15,17 @@ function workingDirectory() {
   }
 }
 
-const isBare = (specifier) => typeof specifier === 'string' && /^[^./\\#][^:]*$/.test(specifier) && !isBuiltin(specifier)
+const isBare = (specifier) =>
+  typeof specifier === 'string' && /^[^./\\#][^:]*$/.test(specifier) && !isBuiltin(specifier)
 
 /** Directories with globally installed packages, as far as they exist. */
 function globalRoots() {
   const { env, execPath } = process
   const home = env.HOME || '/nonexistent'
-  const prefixes = [env.npm_config_prefix, path.resolve(execPath, '../..'), '/usr/local', '/usr', `${home}/.npm-global`,
-    `${home}/.local`]
-  const roots = [...(env.NODE_PATH ?? '').split(':'), ...prefixes.map((prefix) => prefix && `${prefix}/lib/node_modules`),
-    '/usr/share/nodejs']
+  const prefixes = [env.npm_config_prefix, path.resolve(execPath, '../..'), '/usr/local', '/usr',
+    `${home}/.npm-global`, `${home}/.local`]
+  const installed = prefixes.map((prefix) => prefix && `${prefix}/lib/node_modules`)
+  const roots = [...(env.NODE_PATH ?? '').split(':'), ...installed, '/usr/share/nodejs']
   return [...new Set(roots)].filter((root) => root && fs.existsSync(root))
 }
 
@@ -45,7 +46,8 @@ function importerOf(directory) {
   return found
 }
 
-const call = (importer, specifier, options) => (options === undefined ? importer(specifier) : importer(specifier, options))
+const call = (importer, specifier, options) =>
+  options === undefined ? importer(specifier) : importer(specifier, options)
 
 async function importGlobal(specifier, options, error) {
   for (const root of globalRoots()) {
@@ -70,13 +72,13 @@ export async function importModule(specifier, options) {
   }
 }
 
-/** What an import declaration binds, in its order: 'default', '*' or a name. isTyped: a name may be of a type only. */
+/** What an import declaration binds, in its order: 'default', '*' or a name. isTyped: a name may be a type's. */
 export function pick(namespace, wanted, specifier, isTyped) {
   return wanted.map((name) => {
     if (name === '*') return namespace
     if (name in namespace) return namespace[name]
     const whole = namespace.default // of CommonJS: not all its names are known before it runs
-    if (whole !== null && (typeof whole === 'object' || typeof whole === 'function') && name in whole) return whole[name]
+    if (whole !== null && /^(object|function)$/.test(typeof whole) && name in whole) return whole[name]
     if (isTyped) return undefined
     throw new SyntaxError(`The requested module '${specifier}' does not provide an export named '${name}'`)
   })

@@ -6,6 +6,7 @@ import { Writable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { method } from './private.mjs'
 
+const INVALID = { code: 'ERR_INVALID_ARG_TYPE' }
 const { nextTick } = process
 
 class Output extends Writable {
@@ -22,9 +23,10 @@ class Output extends Writable {
   // Not by way of _write(): its state would be left half-done where an interrupt ends a call.
   write(chunk, encoding, callback) {
     if (typeof encoding === 'function') [encoding, callback] = [undefined, encoding]
-    if (typeof chunk === 'string') this.#put(!encoding || /^utf-?8$/i.test(encoding) ? chunk : Buffer.from(chunk, encoding))
-    else if (chunk instanceof Uint8Array) this.#put(chunk)
-    else throw Object.assign(new TypeError('The "chunk" argument must be a string or a Uint8Array'), { code: 'ERR_INVALID_ARG_TYPE' })
+    const isText = typeof chunk === 'string'
+    if (!isText && !(chunk instanceof Uint8Array))
+      throw Object.assign(new TypeError('The "chunk" argument must be a string or a Uint8Array'), INVALID)
+    this.#put(isText && encoding && !/^utf-?8$/i.test(encoding) ? Buffer.from(chunk, encoding) : chunk)
     if (typeof callback === 'function') nextTick(callback)
     return true
   }
@@ -44,7 +46,8 @@ class Output extends Writable {
   // As in Node.js, these streams are never closed.
   end(chunk, encoding, callback) {
     const last = [chunk, encoding, callback].find((argument) => typeof argument === 'function')
-    if (chunk !== undefined && chunk !== null && typeof chunk !== 'function') this.write(chunk, typeof encoding === 'string' ? encoding : undefined)
+    if (chunk !== undefined && chunk !== null && typeof chunk !== 'function')
+      this.write(chunk, typeof encoding === 'string' ? encoding : undefined)
     if (last) nextTick(last)
     return this
   }
@@ -62,7 +65,8 @@ class Output extends Writable {
 export function installOutput(print) {
   const install = (name, fd) => {
     const stream = new Output(fd, (text) => print(name, text))
-    Object.defineProperty(process, name, { __proto__: null, configurable: true, enumerable: true, writable: true, value: stream })
+    const property = { __proto__: null, configurable: true, enumerable: true, writable: true, value: stream }
+    Object.defineProperty(process, name, property)
     return method(Output.prototype.flush).bind(null, stream)
   }
   const flushOut = install('stdout', 1)

@@ -47,7 +47,8 @@ export function looksLikeTypes(source, node) {
   for (const list of lists)
     for (let i = 1; i < list.length; i++) if (isGeneric(source, list[i - 1], list[i])) return true
   for (const key of Object.keys(node)) {
-    for (const child of [node[key]].flat()) if (typeof child?.type === 'string' && looksLikeTypes(source, child)) return true
+    for (const child of [node[key]].flat())
+      if (typeof child?.type === 'string' && looksLikeTypes(source, child)) return true
   }
   return false
 }

@@ -12,6 +12,11 @@ import { Edits } from './edits.mjs'
 const text = JSON.stringify
 const isDefaultValue = (node) => node?.type === 'ExportDefaultDeclaration' && !node.declaration.id
 
+function importedName({ type, imported }) {
+  if (type === 'ImportSpecifier') return imported.name ?? imported.value
+  return type === 'ImportDefaultSpecifier' ? 'default' : '*'
+}
+
 class Rewriter {
   #edits
   #imports = [] // texts
@@ -119,8 +124,7 @@ class Rewriter {
     const attributes = node.attributes?.map(({ key, value }) => `${text(key.name ?? key.value)}: ${text(value.value)}`)
     const options = attributes?.length ? `, { with: { ${attributes.join()} } }` : ''
     const module = `await ${hidden}.import(${text(node.source.value)}${options})`
-    const wanted = node.specifiers.map(({ type, imported }) =>
-      type === 'ImportSpecifier' ? imported.name ?? imported.value : type === 'ImportDefaultSpecifier' ? 'default' : '*')
+    const wanted = node.specifiers.map(importedName)
     const targets = node.specifiers.map(({ local }) => this.#write(local.name))
     const picked = `${hidden}.pick(${module}, ${text(wanted)}, ${text(node.source.value)}, ${this.isTyped})`
     this.#imports.push(targets.length ? `[${targets.join()}] = ${picked};` : `${module};`)

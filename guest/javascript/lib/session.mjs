@@ -4,7 +4,7 @@
 //
 // The value is sent one turn of the event loop before `done`, so that rejections which nobody handles are errors of
 // the execution that caused them. An interrupt may end any JavaScript here but what runs in critical(): nothing
-// depends on code behind a call of user code but the report of its value, and what changes the state is done as a whole.
+// depends on code behind a call of user code but the report of its value, and the state changes as a whole.
 import fs from 'node:fs'
 import process from 'node:process'
 import { types } from 'node:util'
@@ -54,7 +54,8 @@ export class Session {
   // ---- what the driver calls
 
   execute(id, code) {
-    const execution = { id, number: ++this.#count, isOver: false, isStopped: false, hasFailed: false, pending: new Set() }
+    const number = ++this.#count
+    const execution = { id, number, isOver: false, isStopped: false, hasFailed: false, pending: new Set() }
     critical(() => {
       this.#current = execution
       announce(execution.number)
@@ -100,7 +101,8 @@ export class Session {
     if (execution) {
       const status = code ?? 0
       execution.isStopped = true
-      if (status !== 0 && status !== '0') this.#report(execution, Object.assign(new Error(`process.exit(${status})`), { name: 'ExitError' }))
+      const error = Object.assign(new Error(`process.exit(${status})`), { name: 'ExitError' })
+      if (status !== 0 && status !== '0') this.#report(execution, error)
       this.#end(execution)
     }
     throw new Interrupted()
@@ -113,7 +115,8 @@ export class Session {
     if (!isPromise(parts)) return this.#result('display', parts)
     execution.pending.add(parts)
     const done = () => execution.pending.delete(parts)
-    parts.then((ready) => execution.isOver || this.#result('display', ready), (error) => this.uncaught(error)).then(done, done)
+    const shown = then(parts, (ready) => execution.isOver || this.#result('display', ready))
+    then(then(shown, undefined, (error) => this.uncaught(error)), done, done)
   }
 
   // ---- what programs call
