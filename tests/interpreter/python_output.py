@@ -17,7 +17,7 @@ def end(text_before):
 
 def test_print_is_one_frame():
     check_equal(driver.execute("print(1)").pieces["stdout"], ["1\n"])
-    check_equal(driver.execute("print('a', 'b', sep='\\n', end='!\\n')").pieces["stdout"], ["a\nb!\n"])
+    check_equal(driver.execute("print('a', 'b\\nc', end='!\\n')").pieces["stdout"], ["a b\nc!\n"])
 
 
 def test_standard_error_is_apart():

@@ -11,6 +11,8 @@ __builtins__ = dict(vars(__import__("builtins")))  # what the user does to built
 
 import signal
 
+from .watch import Watch
+
 IDLE, STARTING, RUNNING, ENDING = range(4)
 
 
@@ -19,13 +21,19 @@ class Interrupts:
         self.state = IDLE
         self.pending = False
         self.instead = None  # called instead of raising: True when it has taken care
+        self.watch = Watch(self.wanted)
 
     def install(self):
         """Also takes the signal back from user code that kept it."""
         if signal.getsignal(signal.SIGINT) != self.handle:
             signal.signal(signal.SIGINT, self.handle)
 
+    def wanted(self):
+        """A signal that came must be handled soon."""
+        return self.state in (STARTING, RUNNING) and signal.getsignal(signal.SIGINT) == self.handle
+
     def handle(self, number, frame):
+        self.watch.handled()
         if self.state == STARTING or self.state == RUNNING and frame is not None and \
                 frame.f_code is Interrupts.run.__code__:
             self.pending = True

@@ -36,7 +36,8 @@ def utf8(text):
     return text.encode("utf-8", "backslashreplace")
 
 
-def _moved(fd):
+def moved(fd):
+    """The descriptor out of the user's way, close-on-exec."""
     for number in HIGH:
         try:
             high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, number)
@@ -59,7 +60,7 @@ class Events:
     """The way out. Entries are [bytes, counts of what write() took]."""
 
     def __init__(self, fd):
-        self.fd = _moved(fd)
+        self.fd = moved(fd)
         self.lock = threading.RLock()
         self.queue = deque()
         self.pumping = False
@@ -114,7 +115,7 @@ class Requests:
     """The way in. Bytes are collected by the call that reads them, for the reasons above."""
 
     def __init__(self, fd):
-        self.fd = _moved(fd)
+        self.fd = moved(fd)
         self.chunks = []
         self.data = b""
         self.wanted = 1  # bytes before it is worth while to look again

@@ -17,7 +17,7 @@ from _thread import start_new_thread
 from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask, valid_signals
 from time import monotonic, sleep
 
-FLUSH_S = 0.025
+FLUSH_S = 0.02
 FLUSH_CHARACTERS = 1 << 15
 ALL_SIGNALS = valid_signals()
 
@@ -87,6 +87,7 @@ class Stream(io.TextIOBase):
         self._parts = []
         self._size = 0
         self._left_at = 0.0  # when something left for the last time
+        self._seen = False  # by the flusher
         self.buffer = Bytes(self)
 
     def write(self, text):
@@ -123,7 +124,7 @@ class Stream(io.TextIOBase):
             if not self._parts:
                 return
             parts, self._parts, self._size = self._parts, [], 0
-            self._left_at = monotonic()
+            self._left_at, self._seen = monotonic(), False
             text = "".join(parts)
             queued = self._channel.put_text(self._event, text)
         if self._channel.in_child:
@@ -137,11 +138,15 @@ class Stream(io.TextIOBase):
     def waiting(self):
         return bool(self._parts)
 
-    def flush_old(self, age):
-        """For the flusher: lets go of what has waited. True when something is left waiting."""
-        if self._parts and monotonic() - self._left_at >= age:
+    def flush_old(self):
+        """For the flusher: lets go of what has waited. True when something is left waiting. A part of a line leaves when
+        it is seen the second time: print() writes the text and then the end of the line, and the thread may have come in
+        between."""
+        parts = self._parts  # another thread may take them meanwhile
+        if parts and (self._seen or parts[-1].endswith("\n")):
             self.flush()
-        return bool(self._parts)
+        self._seen = bool(self._parts)
+        return self._seen
 
     def finish(self):
         with self._lock:
@@ -217,7 +222,7 @@ class Flusher:
             waiting = True
             while waiting:
                 sleep(FLUSH_S)
-                waiting = any([stream.flush_old(FLUSH_S) for stream in self.streams])
+                waiting = any([stream.flush_old() for stream in self.streams])
             self.awake = False
             if not any(stream.waiting for stream in self.streams):  # else: something came in between
                 self._wanted.acquire()
