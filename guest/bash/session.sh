@@ -129,8 +129,9 @@ __hotcell_start() {
 	__hotcell_code=$__hotcell_text
 	((++__hotcell_count))
 	__hotcell_queue "$1"
-	\builtin printf 'count %d 0\n' "$__hotcell_count" >&51
+	# In this order: an interrupt may come as soon as `count` has been read, and must not be lost.
 	\builtin trap - INT
+	\builtin printf 'count %d 0\n' "$__hotcell_count" >&51
 }
 
 # True when there is code. Ends the shell when there are no more requests.

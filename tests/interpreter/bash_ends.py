@@ -57,6 +57,16 @@ def test_interrupt():
             driver.kill()  # background jobs still have the pipes
 
 
+def test_an_interrupt_as_soon_as_it_may_come_is_not_lost():
+    for _ in range(3):
+        with new() as driver:
+            driver.start("while :; do :; done")
+            driver.wait_for(lambda execution: execution.count)
+            driver.interrupt()
+            check_equal(driver.finish().error["name"], "KeyboardInterrupt")
+            check_equal(bytes(driver.execute("echo next").out), b"next\n")
+
+
 def test_state_survives_an_interrupt():
     with new() as driver:
         driver.start("kept=1; cd /usr; sh -c 'echo up; exec sleep 1000' & job=$!")
