@@ -3,10 +3,10 @@
     frame_data(df)    {name: [value, ...], ...} of a pandas.DataFrame, or None when it is too large
     json_of(value)    the same value made of what JSON has, or None when it is no list or dictionary of such values
 
-Both give only None, bool, int, float (finite), str, list and dict, DEPTH_MAX deep and as long as about JSON_BYTES
-of text (who writes that text looks how long it is), and raise nothing but what ends programs. A frame shows whatever it holds, in text if there
-is nothing better; a list or dictionary is shown as JSON only if nothing of it is lost but NaN and infinity, which
-are null. pandas and numpy are not imported here: whose values are not there has not imported them.
+Both give only None, bool, int, float (finite), str, list and dict, DEPTH_MAX deep and about JSON_BYTES long (who
+writes the text looks how long it is), and raise nothing but what ends programs. A frame shows whatever it holds, in
+text if there is nothing better; a list or dictionary is shown as JSON only if nothing of it is lost but NaN and
+infinity, which are null. pandas and numpy are not imported here: whose values are not there has not imported them.
 """
 import base64
 import collections.abc
@@ -14,6 +14,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import json
 import math
 import sys
 import uuid
@@ -45,11 +46,8 @@ class Size:
         value = str.__str__(value) if isinstance(value, str) else str(value)
         if len(value) > self.left:
             raise NotJson()
-        if value.isascii():
-            self.add(len(value) + 4 + value.count('"') + value.count("\\") + (0 if value.isprintable() else 5 * len(value)))
-            return value
-        self.add(6 * len(value) + 4)
-        return value.encode("utf-8", "replace").decode()
+        self.add(len(json.dumps(value)) + 2)
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def json_of(value):

@@ -97,6 +97,7 @@ def test_what_is_no_json():
 
 def test_json_is_bounded():
     check_equal(value("['x' * 1000] * 10000"), None)
+    check(value("['line\\n' * 300_000]") == ["line\n" * 300_000], "texts of lines")
     check_equal(value("list(range(2000000))"), None)
     check_equal(value("import functools\nfunctools.reduce(lambda x, _: [x], range(200), [])"), None)
     check(value("list(range(100000))") == list(range(100000)), "all numbers")

@@ -20,8 +20,9 @@ of no kind (an image, circles) give `unknown`, as does what fails or is too larg
                                                └──────┴──────┴───────┴─────────┴────► charts ──► one, or a superchart
 
 Limits: one Budget per figure, in bytes of JSON, keeps the result near the 8 MiB that a part may have (who writes the
-text looks how long it is); a chart that does not fit is `unknown`. All values are numbers, texts or None: NaN and infinity are None. Whatever goes wrong in
-foreign code (formatters, converters, artists of one's own) costs that chart and is not seen by the user.
+text looks how long it is); a chart that does not fit is `unknown`. All values are numbers, texts or None: NaN and
+infinity are None. Whatever goes wrong in foreign code (formatters, converters, artists of one's own) costs that chart
+and is not seen by the user.
 
 matplotlib is not imported before there is a figure, so that this module costs nothing at start.
 """
