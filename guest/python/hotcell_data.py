@@ -14,10 +14,10 @@ import dataclasses
 import datetime
 import decimal
 import enum
-import json
 import math
 import sys
 import uuid
+from _json import encode_basestring_ascii as as_json  # what code does to the module json is not seen here
 
 JSON_BYTES = (8 << 20) - 4096  # a part of a result has at most 8 MiB
 COLUMNS_MAX = 10_000           # pandas needs its time for each
@@ -46,7 +46,7 @@ class Size:
         value = str.__str__(value) if isinstance(value, str) else str(value)
         if len(value) > self.left:
             raise NotJson()
-        self.add(len(json.dumps(value)) + 2)
+        self.add(len(as_json(value)) + 2)
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
