@@ -90,7 +90,8 @@ def test_killed_guests_under_load():
             check(b'"end"' in cell.run("kill -9 -1"), "no end")
             for connection, response in streams:
                 with connection_of(connection):
-                    check(b"signal: killed" in response.read(), "the stream tells something else")
+                    told = response.read()
+                    check(b"signal: killed" in told, f"the stream tells something else: {told!r}")
             cell.check_alive()
 
 
