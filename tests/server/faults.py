@@ -81,12 +81,23 @@ def test_killed_kernel_processes_under_load():
         check_settled(d, launcher, before)
 
 
+def running(cell, command):
+    """A stream of a command that has begun: one that is killed before could not be started."""
+    connection, response = cell.start(command)
+    begun = b""
+    while b'"start"' not in begun:
+        more = response.read1(4096)
+        check(more, f"it did not start: {begun!r}")
+        begun += more
+    return connection, response
+
+
 def test_killed_guests_under_load():
     """A guest that kills all it can reach ends its commands, not its sandbox."""
     with Daemon(pool=0) as d:
         cell = Cell(d)
         for unused in range(5):
-            streams = [cell.start("sleep 1000") for unused in range(10)]
+            streams = [running(cell, "sleep 1000") for unused in range(10)]
             check(b'"end"' in cell.run("kill -9 -1"), "no end")
             for connection, response in streams:
                 with connection_of(connection):
