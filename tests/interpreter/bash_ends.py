@@ -28,11 +28,13 @@ def interrupted(driver, code, env=None):
     """A shell that is just about to wait can miss an interrupt: whoever interrupts does so again."""
     driver.start(code, env)
     driver.wait_for(lambda execution: b"go\n" in execution.out)
-    driver.interrupt()
-    try:
-        driver.wait_for(lambda execution: execution.finished, patience=8)
-    except TimeoutError:
+    for _ in range(3):
         driver.interrupt()
+        try:
+            driver.wait_for(lambda execution: execution.finished, patience=2)
+            break
+        except TimeoutError:
+            continue
     return driver.finish()
 
 
