@@ -140,7 +140,8 @@ static void take_dollar(struct shell *s)
 	}
 }
 
-static void in_double(struct shell *s)
+/* Inside of "..." and of ${...}: up to `end`; `opens` begins something else inside. */
+static void in_quoted(struct shell *s, char end, char opens)
 {
 	char c = *s->at;
 
@@ -150,27 +151,10 @@ static void in_double(struct shell *s)
 		take_dollar(s);
 	} else {
 		s->at++;
-		if (c == '"')
+		if (c == end)
 			s->depth--;
-		else if (c == '`')
-			push(s, '`');
-	}
-}
-
-static void in_parameter(struct shell *s)
-{
-	char c = *s->at;
-
-	if (c == '\\' && s->at[1]) {
-		s->at += 2;
-	} else if (c == '$') {
-		take_dollar(s);
-	} else {
-		s->at++;
-		if (c == '}')
-			s->depth--;
-		else if (c == '"')
-			push(s, '"');
+		else if (c == opens)
+			push(s, opens);
 	}
 }
 
@@ -332,10 +316,10 @@ bool shell_needs_more(const char *text)
 	while (*s.at && !s.open) {
 		switch (top(&s)) {
 		case '"':
-			in_double(&s);
+			in_quoted(&s, '"', '`');
 			break;
 		case '$':
-			in_parameter(&s);
+			in_quoted(&s, '}', '"');
 			break;
 		case 'a':
 			in_arithmetic(&s);
