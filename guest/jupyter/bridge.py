@@ -204,7 +204,9 @@ class Bridge:
     def converse(self, code, silent):
         """Sends code, and handles messages until it is over."""
         turn = Turn(self, silent)
-        turn.id = self.client.execute(code, silent=silent, store_history=not silent, allow_stdin=False, stop_on_error=True)
+        # stop_on_error is about requests that wait behind this one. There are none, but a kernel told so refuses
+        # what comes within a moment after the error.
+        turn.id = self.client.execute(code, silent=silent, store_history=not silent, allow_stdin=False, stop_on_error=False)
         while not turn.is_over():
             ready = dict(self.poller.poll(POLL_MS))
             if self.signals in ready and signal.SIGINT in self.caught() and not silent:

@@ -105,12 +105,22 @@ def until_nobody_is_left():
         raise AssertionError(f"{problem}: {[(p, comm(p)) for p in descendants(os.getpid())]}") from None
 
 
+def own_groups():
+    """Directories of the control groups we are in, and of those above them: hotcell makes its own below one of them."""
+    with open("/proc/self/cgroup") as file:
+        for line in file:
+            unused, names, path = line.rstrip("\n").split(":", 2)
+            for top in [names.removeprefix("name=")] if names else ["unified", ""]:
+                parts = path.strip("/").split("/")
+                for depth in range(len(parts) + 1):
+                    yield os.path.normpath(os.path.join("/sys/fs/cgroup", top, *parts[:depth]))
+
+
 def groups_of(pid):
-    """Directories of control groups that the hotcell of this pid made."""
-    found = []
-    for path, names, unused in os.walk("/sys/fs/cgroup"):
-        found += [os.path.join(path, name) for name in names if name.startswith(f"hotcell-{pid}-")]
-    return found
+    """Directories of control groups that the hotcell of this pid made. One of the same pid that was killed long ago,
+    in another group than ours, may have left some that nobody who starts here sweeps."""
+    return [os.path.join(top, name) for top in sorted(set(own_groups())) if os.path.isdir(top)
+            for name in os.listdir(top) if name.startswith(f"hotcell-{pid}-")]
 
 
 def mounts():

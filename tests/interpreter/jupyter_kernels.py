@@ -16,7 +16,8 @@ def interrupted(driver):
     driver.interrupt()
     done = driver.finish()
     check_equal(done.error["name"].strip("<class '>"), "KeyboardInterrupt")
-    check_equal(driver.execute("1 + 1").text, "2")
+    after = driver.execute("1 + 1")
+    check_equal((after.text, after.error), ("2", None))
 
 
 def test_results_output_and_state():
@@ -36,6 +37,15 @@ def test_errors_have_no_colours():
     error = shared.execute("def f(): return 1/0\nf()").error
     check_equal((error["name"], error["value"]), ("ZeroDivisionError", "division by zero"))
     check("f()" in error["traceback"] and "\x1b" not in error["traceback"], error["traceback"])
+
+
+def test_what_follows_an_error_at_once_is_executed():
+    """The kernel's loop is kept busy for a moment, so that it has not yet done with the error."""
+    code = "import asyncio, time\nasyncio.get_event_loop().call_soon(time.sleep, 0.05)\n1/0"
+    for unused in range(5):
+        check_equal(shared.execute(code).error["name"], "ZeroDivisionError")
+        after = shared.execute("1 + 1")
+        check_equal((after.text, after.error), ("2", None))
 
 
 def test_rich_display():
