@@ -63,7 +63,7 @@ umask 027; touch f; mkdir d; stat -c '%a' f d; cd d; pwd; cd ..; ln -s d l; cd l
 ulimit -n 64; ulimit -n; bash -c 'for i in {10..80}; do eval "exec $i>f" 2>/dev/null || { echo stopped at $i; break; }; done'
 (ulimit -f 1; head -c 5000 /dev/zero > big; echo $?); stat -c %s big; ulimit -t 1; bash -c 'while :; do :; done'; echo $?
 ## times and random
-SECONDS=0; sleep 1.1; [ $SECONDS -ge 1 ] && echo slept; [ $RANDOM != $RANDOM ] || [ $RANDOM != $RANDOM ] && echo random; printf '%(%Y)T\n' 0; TIMEFORMAT=%R; { time sleep 0.1; } 2>&1 | grep -c '^0\.1'
+SECONDS=0; sleep 1.1; [ $SECONDS -ge 1 ] && echo slept; [ $RANDOM != $RANDOM ] || [ $RANDOM != $RANDOM ] && echo random; printf '%(%Y)T\n' 0; TIMEFORMAT=%R; { time sleep 0.1; } 2>&1 | awk '{print ($1 >= 0.1)}'
 ## arrays and arithmetic
 declare -A m=([a]=1 [b]=2); for k in $(printf '%s\n' "${!m[@]}" | sort); do echo $k=${m[$k]}; done; a=(1 2 3); echo ${a[@]:1} ${#a[@]} $((2**10)) $((0x1f)) ${v:-default} "${a[*]/2/two}"; printf '%q\n' 'a b'; IFS=:; set -- a b; echo "$*"
 ## recursion and many processes
