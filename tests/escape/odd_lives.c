@@ -192,4 +192,31 @@ TEST(death_signals)
 	check_alive();
 }
 
+/* Its children are zombies when it ends; its own parent lives. */
+static void leaves_zombies(void *end)
+{
+	pid_t children[20];
+	siginfo_t info;
+	for (int i = 0; i < 20; i++) {
+		children[i] = fork();
+		if (children[i] == 0)
+			_exit(0);
+	}
+	for (int i = 0; i < 20; i++)
+		waitid(P_PID, (id_t)children[i], &info, WEXITED | WNOWAIT);
+	CHECK_EQ(write((int)(long)end, children, sizeof(children)), sizeof(children));
+}
+
+TEST(zombies_of_the_dead_are_reaped)
+{
+	pid_t children[20];
+	int ends[2];
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(run_attack(leaves_zombies, (void *)(long)ends[1], 10), 0);
+	CHECK_EQ(read(ends[0], children, sizeof(children)), sizeof(children));
+	for (int i = 0; i < 20; i++)
+		while (kill(children[i], 0) == 0) /* or time is up */
+			usleep(1000);
+}
+
 CHECK_MAIN()

@@ -73,11 +73,13 @@ static int wait_for(const struct tracee *t, int *ret_status)
 	return -ETIMEDOUT;
 }
 
-/* Let go of, or reaped. */
+/* Let go of, or reaped: only then its parent sees the zombie, which may have been told before. */
 static bool settle(const struct stray *s)
 {
 	int status, r = waitpid(s->tid, &status, __WALL | WNOHANG);
 
+	if (r > 0 && !WIFSTOPPED(status))
+		sandbox_reap();
 	if (r <= 0 || !WIFSTOPPED(status))
 		return r != 0;
 	int sig = status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);

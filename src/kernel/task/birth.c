@@ -72,6 +72,7 @@ static struct pending_clone *pending_new(struct task *t, uint64_t flags)
 		return NULL;
 	}
 	list_add_tail(&t->proc->pending_clones, &p->link);
+	t->proc->cloned |= !p->thread;
 	return p;
 }
 

@@ -300,6 +300,20 @@ void process_exit(struct process *p)
 	p->thread_charges = 0;
 }
 
+/* Its living children are the first process's now (or a subreaper's: process_parent_now() tells), and
+ * so are those that it left as zombies. */
+static void leave_children(const struct process *p)
+{
+	struct process *child;
+
+	list_for_each(child, &state->processes, all_link) {
+		if (child->ppid == p->pid)
+			child->ppid = 1;
+	}
+	if (p->cloned)
+		sandbox_reap();
+}
+
 void process_died(int host_pid)
 {
 	struct process *p = process_find_host(host_pid);
@@ -313,6 +327,7 @@ void process_died(int host_pid)
 	birth_process_gone(p);
 	limit_release(LIMIT_PIDS, 1);
 	process_unlink(p);
+	leave_children(p);
 	zombie_add(p);
 	waitq_wake(&p->exit_waitq, 0);
 	struct process *parent = process_find(p->ppid);

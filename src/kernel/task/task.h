@@ -103,12 +103,13 @@ struct process {
 	uint8_t state; /* enum process_state */
 	int host_pid;
 	int pid; /* guest pid = tgid */
-	int ppid;
+	int ppid; /* 1 when that one is dead */
 	int pgid, sid; /* guest numbers, mirrored */
 	bool session_leader;
 	bool did_exec; /* since fork: setpgid by the parent is then EACCES */
 	uint32_t tag;	/* says whose clone an unknown process is: see birth.h */
 	bool by_init;	/* cloned by pid 1 */
+	bool cloned;	/* may have children, which somebody else has to wait for when it is dead */
 	bool host_image; /* which of the stub's two names it runs: see exec.c */
 	uint32_t execs;	 /* how often it became another program */
 	bool dumpable;
