@@ -51,7 +51,7 @@
 	WIRE(16, LOG, '<', "u32 level, str text")                                                   \
 	/* The request is done, and that is all there is to say. */                                 \
 	WIRE(17, DONE, '=', "")                                                                     \
-	/* `request` is to stop: a transfer, a watch, a dial. It gets no answer any more. */        \
+	/* `request` is to stop: a transfer, a watch, a dial, a listener. It gets no answer any more. */        \
 	WIRE(18, CANCEL, '>', "")                                                                   \
 	/* Files. `user` "" = the default user; it decides the home that relative paths and "~"     \
 	 * start from and who owns what is made; the access itself is root's. */                    \
@@ -87,7 +87,16 @@
 	WIRE(36, SET_HOSTNAME, '>', "str hostname")                                                 \
 	/* What runs. Answer: PROCESS_LIST. */                                                      \
 	WIRE(37, LIST_PROCESSES, '>', "")                                                           \
-	WIRE(38, PROCESS_LIST, '=', "list of wire_process")
+	WIRE(38, PROCESS_LIST, '=', "list of wire_process")                                         \
+	/* The opposite of DIAL: this port is ours, on every address inside, and no guest can bind it. \
+	 * DONE = from now on; then KNOCKs until CANCEL. */                                         \
+	WIRE(39, LISTEN, '>', "u32 port")                                                           \
+	/* Of a LISTEN: somebody inside has connected and waits. Said once, until ACCEPT is answered. */ \
+	WIRE(40, KNOCK, '<', "")                                                                    \
+	/* `listen`: request of the LISTEN. fd: as that of DIAL, for whoever waits longest; without  \
+	 * one his connection is reset. DONE = connected (or reset). EAGAIN: nobody waits, or there   \
+	 * are too many connections; then another KNOCK comes when there are fewer. */              \
+	WIRE(41, ACCEPT, '>', "u32 listen")
 
 enum wire_type {
 #define WIRE(number, name, direction, body) WIRE_##name = number,

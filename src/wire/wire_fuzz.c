@@ -81,6 +81,16 @@ static void fuzz_stats(struct wire_in *in, struct wire_out *o)
 		wire_put_stats(o, &s);
 }
 
+/* DIAL, LISTEN, ACCEPT, OUTPUT_ACK. */
+static void fuzz_number(struct wire_in *in, struct wire_out *o)
+{
+	uint32_t number = wire_get_u32(in);
+	if (!wire_in_end(in))
+		return;
+	wire_put_u32(o, number);
+	check_same(in, o);
+}
+
 static void fuzz_fs(uint32_t type, struct wire_in *in, struct wire_out *o)
 {
 	static struct wire_fs f;
@@ -93,7 +103,8 @@ static void fuzz_fs(uint32_t type, struct wire_in *in, struct wire_out *o)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const bodies[])(struct wire_in *, struct wire_out *) = {
-		fuzz_config, fuzz_spawn, fuzz_entry, fuzz_event, fuzz_process, fuzz_error, fuzz_stats
+		fuzz_config, fuzz_spawn, fuzz_entry, fuzz_event, fuzz_process, fuzz_error, fuzz_stats,
+		fuzz_number
 	};
 	const size_t count = sizeof(bodies) / sizeof(bodies[0]);
 	if (size < 1 || size > WIRE_BODY_MAX)

@@ -12,7 +12,7 @@ if not os.access(os.environ["HOTCELL"], os.X_OK):
     sys.exit(77)
 
 REQUESTS = ["FS_STAT", "FS_LIST", "FS_MAKE_DIR", "FS_MOVE", "FS_REMOVE", "FS_READ", "FS_WRITE", "FS_WATCH", "DIAL",
-            "FREEZE", "THAW", "REBOOT", "SET_LIMITS", "SET_HOSTNAME", "LIST_PROCESSES", "CANCEL", "STATS", "SPAWN",
+            "LISTEN", "ACCEPT", "FREEZE", "THAW", "REBOOT", "SET_LIMITS", "SET_HOSTNAME", "LIST_PROCESSES", "CANCEL", "STATS", "SPAWN",
             "SIGNAL", "RESIZE", "INPUT", "OUTPUT_ACK"]
 PATHS = ["", "~", "~/a", "/", "/tmp/a", "/tmp/a/b", "a/b/c", "/proc", "/proc/self", "/dev", "/etc/passwd", "/sys", "..",
          "~x", "x" * 300, "/" * 100, "/usr/bin", "/dev/shm/x", "/proc/1/fd", "/proc/1/root"]
@@ -31,7 +31,9 @@ def body(chance, type):
         return path().u64(chance.choice([0, 1, 2**63, ALL]), chance.choice([0, 5, ALL])).data
     if type == "FS_WRITE":
         return path().pairs(chance.choice([{}, {"a": "b"}, {"": ""}, {"k" * 300: "v"}])).data
-    if type in ("DIAL", "OUTPUT_ACK"):
+    if type == "LISTEN":
+        return Writer().u32(chance.choice([0, 80, 81, 2**16, 2**32 - 1])).data
+    if type in ("DIAL", "OUTPUT_ACK", "ACCEPT"):
         return Writer().u32(number()).data
     if type in ("SIGNAL", "RESIZE"):
         return Writer().u32(number(), number()).data
@@ -73,6 +75,8 @@ def is_open(fd):
 def how_many(chance, type):
     if type == "SPAWN":
         return chance.choice([0, 1, 2, 3, 3, 3, 4, 5, 13, 16])
+    if type == "ACCEPT":
+        return chance.randrange(2)
     return 1 if type in ("FS_READ", "FS_WRITE", "DIAL") else 0
 
 
@@ -131,7 +135,7 @@ def test_garbled_bodies():
 
 
 def test_descriptors_nobody_asked_for():
-    for type in ("STATS", "FS_STAT", "FREEZE", "CANCEL", "SIGNAL"):
+    for type in ("STATS", "FS_STAT", "FREEZE", "CANCEL", "SIGNAL", "LISTEN"):
         with Sandbox() as box:
             box.request(type, body(random.Random(1), type), [0])
             died = box.channel.wait(lambda m: m.type == "DIED")

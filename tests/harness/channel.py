@@ -21,7 +21,8 @@ TYPES = dict(CONFIG=1, READY=2, SPAWN=3, SPAWNED=4, INPUT=5, OUTPUT=6, OUTPUT_AC
              EXITED=10, SHUTDOWN=11, DIED=12, STATS=13, STATS_REPLY=14, ERROR=15, LOG=16, DONE=17,
              CANCEL=18, FS_STAT=20, FS_ENTRY=21, FS_LIST=22, FS_ENTRIES=23, FS_MAKE_DIR=24, FS_MOVE=25,
              FS_REMOVE=26, FS_READ=27, FS_WRITE=28, FS_WATCH=29, FS_EVENT=30, DIAL=31, FREEZE=32,
-             THAW=33, REBOOT=34, SET_LIMITS=35, SET_HOSTNAME=36, LIST_PROCESSES=37, PROCESS_LIST=38)
+             THAW=33, REBOOT=34, SET_LIMITS=35, SET_HOSTNAME=36, LIST_PROCESSES=37, PROCESS_LIST=38,
+             LISTEN=39, KNOCK=40, ACCEPT=41)
 NAMES = {number: name for name, number in TYPES.items()}
 ABOUT = ["request", "program", "user", "cwd", "path"]
 EVENTS = [None, "create", "write", "remove", "rename", "chmod"]
@@ -366,6 +367,21 @@ class Sandbox:
         except Exception:
             near.close()
             raise
+        return near
+
+    def listen(self, port):
+        """The listener's request, for accept()."""
+        request = self.request("LISTEN", Writer().u32(port).data)
+        self.expect(request, "DONE")
+        return request
+
+    def accept(self, listener, timeout=20):
+        """The connection of the next guest that knocks."""
+        self.expect(listener, "KNOCK", timeout)
+        near, far = socket.socketpair()
+        request = self.request("ACCEPT", Writer().u32(listener).data, [far.fileno()])
+        far.close()
+        self.expect(request, "DONE")
         return near
 
     def processes(self):

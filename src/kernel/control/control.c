@@ -258,6 +258,8 @@ static const struct control_row {
 	[WIRE_SET_LIMITS] = { limits_message, 0 },
 	[WIRE_SET_HOSTNAME] = { hostname_message, 0 },
 	[WIRE_LIST_PROCESSES] = { processes_message, 0 },
+	[WIRE_LISTEN] = { listen_message, 0 },
+	[WIRE_ACCEPT] = { accept_message, 1 },
 };
 
 /* False: not what this state of the protocol allows. The descriptors are used up in any case. */

@@ -25,6 +25,8 @@ static const struct op_row {
 	[OP_DIAL] = { 256, dial_step, dial_release },
 	[OP_WATCH] = { 256, watch_step, watch_release, .urgent = true },
 	[OP_PROCESSES] = { 16, processes_step, processes_release },
+	[OP_LISTEN] = { 8, listen_step, listen_release },
+	[OP_ACCEPT] = { 64, accept_step, accept_release },
 };
 
 static struct op_state *get(void)
@@ -59,7 +61,7 @@ int op_new(enum op_kind kind, uint32_t request, size_t size, void *ret)
 
 	if (!s)
 		return -ENOMEM;
-	if (s->counts[kind] >= kinds[kind].max)
+	if (!op_room(kind))
 		return -EAGAIN;
 	if (find(request))
 		return -EEXIST;
@@ -95,6 +97,28 @@ void op_wake(struct op *op)
 {
 	list_del(&op->run_link);
 	list_add_tail(&get()->runnable, &op->run_link);
+}
+
+struct op *op_find(enum op_kind kind, uint32_t request)
+{
+	struct op *op = get() ? find(request) : NULL;
+
+	return op && op->kind == kind ? op : NULL;
+}
+
+bool op_room(enum op_kind kind)
+{
+	return get()->counts[kind] < kinds[kind].max;
+}
+
+void op_wake_all(enum op_kind kind)
+{
+	struct op *op;
+
+	list_for_each(op, &get()->all, link) {
+		if (op->kind == kind)
+			op_wake(op);
+	}
 }
 
 void op_wait_on(struct op *op, struct waiter *w, struct waitq *wq)

@@ -28,6 +28,8 @@ enum op_kind {
 	OP_DIAL,
 	OP_WATCH,
 	OP_PROCESSES,
+	OP_LISTEN,
+	OP_ACCEPT,
 	OP_KIND_MAX
 };
 
@@ -56,6 +58,12 @@ void op_wake(struct op *op);
 /* Lets `w` wake the operation. */
 void op_wait_on(struct op *op, struct waiter *w, struct waitq *wq);
 bool op_waiter_wake(struct waiter *w, uint32_t events); /* table entry for WAITER_OP */
+
+/* The operation of that number if it is of this kind, else NULL. */
+struct op *op_find(enum op_kind kind, uint32_t request);
+/* One more of this kind may be made. */
+bool op_room(enum op_kind kind);
+void op_wake_all(enum op_kind kind);
 
 /* CANCEL. */
 void op_cancel(uint32_t request);

@@ -14,4 +14,6 @@ OP_DECLARE(write);
 OP_DECLARE(dial);
 OP_DECLARE(watch);
 OP_DECLARE(processes);
+OP_DECLARE(listen);
+OP_DECLARE(accept); /* listen.c */
 #undef OP_DECLARE

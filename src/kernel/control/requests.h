@@ -11,6 +11,8 @@ struct wire_in;
 
 bool fs_message(const struct message *m, struct wire_in *in);	     /* fs.c: every FS_ request */
 bool dial_message(const struct message *m, struct wire_in *in);	     /* dial.c */
+bool listen_message(const struct message *m, struct wire_in *in);    /* listen.c */
+bool accept_message(const struct message *m, struct wire_in *in);    /* listen.c */
 bool processes_message(const struct message *m, struct wire_in *in); /* processes.c */
 bool limits_message(const struct message *m, struct wire_in *in);    /* settings.c */
 bool hostname_message(const struct message *m, struct wire_in *in);  /* settings.c */

@@ -1,6 +1,7 @@
 #include "kernel/control/stream.h"
 
 #include <errno.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 
 #include "kernel/host/watch.h"
@@ -52,4 +53,9 @@ void stream_end(struct stream *s)
 {
 	if (s->how.mode == S_IFSOCK)
 		host_stream_shutdown(&s->ref);
+}
+
+bool stream_left(struct stream *s)
+{
+	return s->how.mode == S_IFSOCK && (host_stream_poll(&s->ref) & (EPOLLHUP | EPOLLERR));
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -28,3 +29,5 @@ ssize_t stream_read(struct stream *s, void *dst, size_t size); /* 0 = the end */
 ssize_t stream_write(struct stream *s, const void *src, size_t size);
 /* Nothing more will be written. */
 void stream_end(struct stream *s);
+/* The peer has closed a socket altogether, not only its sending side. */
+bool stream_left(struct stream *s);

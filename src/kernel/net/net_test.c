@@ -243,6 +243,28 @@ static int inet_scenario(void)
 	return err < 0 ? err : 0;
 }
 
+/* A connection from the kernel's own end to its own listener. */
+static int listen_scenario(void)
+{
+	struct dial_listener *l = NULL;
+	struct dial *client = NULL, *server = NULL;
+	char data[5000] = { 0 };
+	int err = dial_listen(2000, &l);
+	if (!err)
+		err = dial_open(2000, &client);
+	if (!err)
+		err = dial_accept(l, &server);
+	if (!err)
+		err = (int)dial_write(server, data, sizeof(data));
+	if (server)
+		dial_close(server, true);
+	if (client)
+		dial_close(client, true);
+	if (l)
+		dial_listen_close(l);
+	return err < 0 ? err : 0;
+}
+
 static void fail_everywhere(int (*scenario)(void))
 {
 	bool passed = false;
@@ -269,12 +291,39 @@ static int dgram_scenario(void)
 	return unix_scenario(SOCK_DGRAM);
 }
 
+TEST(own_listeners)
+{
+	struct dial_listener *l, *second;
+	struct dial *client, *server;
+	char got[8];
+	begin();
+	CHECK_EQ(dial_listen(0, &l), -EINVAL);
+	CHECK_EQ(dial_listen(2000, &l), 0);
+	CHECK_EQ(dial_listen(2000, &second), -EADDRINUSE);
+	CHECK(!dial_listen_waiting(l));
+	CHECK_EQ(dial_accept(l, &server), -EAGAIN);
+	CHECK_EQ(dial_open(2000, &client), 0);
+	CHECK_EQ(dial_write(client, "hello", 5), 5); /* before anybody has accepted */
+	CHECK(dial_listen_waiting(l));
+	CHECK_EQ(dial_accept(l, &server), 0);
+	CHECK_EQ(dial_read(server, got, sizeof(got)), 5);
+	dial_listen_close(l); /* what is accepted goes on */
+	CHECK_EQ(dial_write(server, "yes", 3), 3);
+	CHECK_EQ(dial_read(client, got, sizeof(got)), 3);
+	dial_close(server, false);
+	CHECK_EQ(dial_read(client, got, sizeof(got)), 0);
+	dial_close(client, false);
+	CHECK_EQ(dial_open(2000, &client), -ECONNREFUSED);
+	CHECK(list_empty(&inet_root()->all));
+}
+
 TEST(failing_allocations)
 {
 	begin();
 	fail_everywhere(stream_scenario);
 	fail_everywhere(dgram_scenario);
 	fail_everywhere(inet_scenario);
+	fail_everywhere(listen_scenario);
 }
 
 CHECK_MAIN()

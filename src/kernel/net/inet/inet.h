@@ -137,7 +137,7 @@ struct in6_addr inet_from_v4(uint32_t network_order);
 int inet_route(const struct inet_sock *i, const struct in6_addr *dst);
 
 /* ---- port.c ---- */
-/* Takes a port for `local`; port 0: an ephemeral one. -EADDRINUSE, -EACCES. */
+/* Takes a port for `local`; port 0: an ephemeral one. t NULL: the kernel itself. -EADDRINUSE, -EACCES. */
 int inet_bind_port(struct task *t, struct inet_sock *i, struct inet_name local);
 int inet_autobind(struct inet_sock *i);
 void inet_unbind(struct inet_sock *i);

@@ -111,7 +111,7 @@ static void take(struct inet_sock *i, struct inet_name local)
 
 int inet_bind_port(struct task *t, struct inet_sock *i, struct inet_name local)
 {
-	if (local.port && local.port < PORT_PRIVILEGED &&
+	if (t && local.port && local.port < PORT_PRIVILEGED &&
 	    !cred_capable(t->cred, CAP_NET_BIND_SERVICE))
 		return -EACCES;
 	if (!local.port) {
