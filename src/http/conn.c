@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "http/conn_internal.h"
+#include "http/exchange_internal.h"
 #include "http/server_internal.h"
 #include "http/tls.h"
 
@@ -25,6 +27,12 @@ void conn_close(struct http_conn *c)
 void conn_set_deadline(struct http_conn *c, uint32_t ms)
 {
 	c->deadline_ms = ms ? uv_now(c->server->loop) + ms : 0;
+}
+
+uint32_t conn_idle_ms(const struct http_conn *c)
+{
+	uint32_t own = c->origin ? c->origin->idle_timeout_ms : 0;
+	return own ? own : c->server->limits.idle_timeout_ms;
 }
 
 void conn_sweep(struct http_conn *c, uint64_t now_ms)
@@ -66,7 +74,7 @@ static void choose_protocol(struct http_conn *c, const uint8_t *data, size_t siz
 {
 	static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 	c->spoke = true;
-	if (!c->sock.tls && size >= sizeof(preface) - 1 &&
+	if (!c->sock.tls && !c->origin && size >= sizeof(preface) - 1 &&
 	    memcmp(data, preface, sizeof(preface) - 1) == 0)
 		start_protocol(c, &http2_protocol);
 }
@@ -108,13 +116,16 @@ static void on_closed(struct sock *s)
 {
 	struct http_conn *c = of(s);
 	struct http_server *server = c->server;
+	bool adopted = c->origin != NULL;
 	if (c->protocol)
 		c->protocol->closed(c);
 	list_del(&c->ready);
 	list_del(&c->link);
 	server_uncount_address(server, c->address);
+	if (adopted)
+		c->origin->closed(c->origin_ctx);
 	free(c);
-	server_conn_closed(server);
+	server_conn_closed(server, adopted);
 }
 
 static const struct sock_events events = {
@@ -187,18 +198,24 @@ static void begin(struct http_conn *c, bool tls)
 	sock_read(&c->sock, true);
 }
 
-void conn_accept(struct http_server *s, uv_stream_t *listener, bool tls)
+static struct http_conn *conn_new(struct http_server *s, uv_handle_type kind)
 {
 	struct http_conn *c = calloc(1, sizeof(*c));
-	uv_handle_type kind = listener->type == UV_TCP ? UV_TCP : UV_NAMED_PIPE;
-	/* Without a handle the connection waits until the next one comes. */
 	if (!c || sock_init(&c->sock, s->loop, kind, &s->buffers, &events) < 0) {
 		free(c);
-		return;
+		return NULL;
 	}
 	c->server = s;
 	list_add_tail(&s->conns, &c->link);
 	list_init(&c->ready);
+	return c;
+}
+
+void conn_accept(struct http_server *s, uv_stream_t *listener, bool tls)
+{
+	struct http_conn *c = conn_new(s, listener->type == UV_TCP ? UV_TCP : UV_NAMED_PIPE);
+	if (!c) /* the connection waits until the next one comes */
+		return;
 	s->counts.connections++;
 	s->counts.accepted++;
 	if (sock_accept(&c->sock, listener) < 0)
@@ -207,4 +224,35 @@ void conn_accept(struct http_server *s, uv_stream_t *listener, bool tls)
 		refuse(c, tls);
 	else
 		begin(c, tls);
+}
+
+/* ---- adoption ---- */
+
+struct http_conn *http_adopt(struct http_server *s, int fd, const char *peer,
+			     const struct http_origin *origin, void *ctx)
+{
+	struct http_conn *c = s->draining || s->closing ? NULL : conn_new(s, UV_NAMED_PIPE);
+	if (!c)
+		return NULL;
+	c->origin = origin;
+	c->origin_ctx = ctx;
+	(void)snprintf(c->peer, sizeof(c->peer), "%s", peer);
+	s->counts.adopted++;
+	if (sock_open(&c->sock, fd) < 0) {
+		close(fd);
+		conn_close(c);
+	} else {
+		begin(c, false);
+	}
+	return c;
+}
+
+void http_adopted_close(struct http_conn *c)
+{
+	conn_close(c);
+}
+
+void *http_adopted_by(const struct http_exchange *x)
+{
+	return x->conn->origin ? x->conn->origin_ctx : NULL;
 }

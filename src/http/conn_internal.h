@@ -12,6 +12,7 @@
 
 struct http_conn;
 struct http_exchange;
+struct http_origin;
 struct http_server;
 
 /* HTTP/1.1 or HTTP/2. */
@@ -66,6 +67,8 @@ struct http_conn {
 	struct h1 h1;
 	struct h2 *h2;
 	struct address_count *address; /* NULL = not counted */
+	const struct http_origin *origin; /* NULL = from a listener */
+	void *origin_ctx;
 	uint64_t deadline_ms;	       /* on the loop's clock; 0 = none */
 	bool draining;
 	bool spoke; /* the client has sent something */
@@ -81,6 +84,8 @@ void conn_accept(struct http_server *s, uv_stream_t *listener, bool tls);
 void conn_close(struct http_conn *c);
 /* protocol->run() is called soon, from the loop. */
 void conn_schedule(struct http_conn *c);
+/* How long it may have no request. */
+uint32_t conn_idle_ms(const struct http_conn *c);
 /* From now; 0 = none. */
 void conn_set_deadline(struct http_conn *c, uint32_t ms);
 /* Looks at deadline and stall; called every HTTP_SWEEP_MS. */

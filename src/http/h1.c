@@ -30,7 +30,7 @@ static int h1_open(struct http_conn *c)
 	struct h1 *h = &c->h1;
 	*h = (struct h1){ .state = H1_HEAD, .minor = 1 };
 	buffer_init(&h->in, c->server->limits.head_bytes + 2 * SOCK_READ_BYTES);
-	conn_set_deadline(c, c->server->limits.idle_timeout_ms);
+	conn_set_deadline(c, conn_idle_ms(c));
 	return 0;
 }
 
@@ -262,7 +262,7 @@ static void after_exchange(struct http_conn *c)
 		conn_set_deadline(c, c->server->limits.stall_timeout_ms);
 	} else if (h->state == H1_DONE) {
 		h->state = H1_HEAD;
-		conn_set_deadline(c, c->server->limits.idle_timeout_ms);
+		conn_set_deadline(c, conn_idle_ms(c));
 	}
 }
 

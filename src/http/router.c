@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "codec/url.h"
+#include "http/conn_internal.h"
 #include "http/exchange_internal.h"
 #include "http/server_internal.h"
 
@@ -114,6 +115,10 @@ static void call(struct http_exchange *x, const struct http_route *r)
 void server_route(struct http_exchange *x)
 {
 	const struct http_server *s = x->server;
+	if (x->conn->origin) {
+		x->conn->origin->handle(x);
+		return;
+	}
 	if (s->hooks.intercept && s->hooks.intercept(x))
 		return;
 	for (size_t i = 0; i < s->route_count; i++) {

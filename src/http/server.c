@@ -249,9 +249,9 @@ static void drained_if_empty(struct http_server *s)
 	done(s->drained_ctx);
 }
 
-void server_conn_closed(struct http_server *s)
+void server_conn_closed(struct http_server *s, bool adopted)
 {
-	s->counts.connections--;
+	(*(adopted ? &s->counts.adopted : &s->counts.connections))--;
 	drained_if_empty(s);
 	free_if_over(s);
 }

@@ -59,7 +59,31 @@ int http_server_tls(struct http_server *s, const char *certificate, const char *
 /* No new connections or requests; keep-alive connections close after what runs. `done` once. */
 void http_server_drain(struct http_server *s, void (*done)(void *ctx), void *ctx);
 
+/* ---- connections that come from elsewhere than a listener ---- */
+
+struct http_conn;
+
+struct http_origin {
+	/* Gets every request on it, instead of hooks.intercept and the routes. */
+	http_handler handle;
+	/* It is gone; the last call. Never from inside the two functions below. */
+	void (*closed)(void *ctx);
+	uint32_t idle_timeout_ms; /* 0 = that of the server */
+};
+/*
+ * Serves a connected stream socket: HTTP/1.1 only, no TLS. Not counted against the limits of
+ * connections: whoever adopts bounds them. peer: for http_peer(). Owns fd unless it is NULL: no memory,
+ * or the server is drained. `origin` must live as long as the connection.
+ */
+struct http_conn *http_adopt(struct http_server *s, int fd, const char *peer,
+			     const struct http_origin *origin, void *ctx);
+/* Closes it at once; `closed` follows. Again = no effect. */
+void http_adopted_close(struct http_conn *c);
+/* What http_adopt() was given as ctx, NULL for a request from a listener. */
+void *http_adopted_by(const struct http_exchange *x);
+
 struct http_counts {
 	uint64_t connections, accepted, refused;
+	uint64_t adopted; /* now */
 };
 void http_server_counts(const struct http_server *s, struct http_counts *ret);

@@ -74,7 +74,7 @@ const char *server_date(struct http_server *s);
 /* Intercepts, finds the route, calls its handler; or answers 404, 405. */
 void server_route(struct http_exchange *x);
 /* A connection is gone. */
-void server_conn_closed(struct http_server *s);
+void server_conn_closed(struct http_server *s, bool adopted);
 /* -EMFILE: there are too many from that address. *ret NULL: not counted (unix). */
 int server_count_address(struct http_server *s, const struct sockaddr *address,
 			 struct address_count **ret);

@@ -8,11 +8,13 @@
 #include "server/api/envd/watchers.h"
 #include "server/api/native/native.h"
 #include "server/ingress/ingress.h"
+#include "server/ingress/inside.h"
 #include "server/interpreter/interpreter.h"
 #include "server/observe/observe.h"
 #include "server/process/process.h"
 #include "server/sandbox/pool.h"
 #include "server/sandbox/sandbox.h"
+#include "server/server.h"
 
 #define ROUTES_MAX 128
 
@@ -50,6 +52,8 @@ int server_parts_start(struct server *server, struct error *err)
 	sandboxes_on_gone(server, process_table_free);
 	sandboxes_on_gone(server, watchers_free);
 	sandboxes_on_gone(server, interpreter_gone);
+	inside_start();
+	server->inside = &inside_service;
 	sandboxes_set_recipe(server, POOL_CODE, &interpreter_recipe);
 	return 0;
 }

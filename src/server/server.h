@@ -12,7 +12,7 @@ struct http_server;
 struct launcher;
 struct sandboxes;
 struct observer;
-struct ingress;
+struct cell_service;
 
 struct server {
 	uv_loop_t *loop;
@@ -22,5 +22,6 @@ struct server {
 	struct sandboxes *sandboxes; /* server/sandbox */
 	struct observer *observer;   /* server/observe */
 	struct http_server *http;    /* http */
+	const struct cell_service *inside; /* server/sandbox/cell.h; NULL = none */
 	const char *domain;	     /* of port-id.domain hosts, as clients are told; NULL = none */
 };

@@ -72,6 +72,35 @@ withInterpreter('a killed sandbox says so', async (sandbox) => {
   await assert.rejects(sandbox.runCode('1'), (e) => e.constructor.name === 'TimeoutError')
 })
 
+withInterpreter('the port of the interpreter answers inside, whatever is killed there', async (sandbox) => {
+  const ask = 'import sys, urllib.request as r; print(r.urlopen(f"http://{sys.argv[1]}:{sys.argv[2]}/health").status)'
+  const health = async () => {
+    for (const [host, port, status] of [['0.0.0.0', 49999, 200], ['localhost', 49999, 200], ['127.0.0.1', 49983, 204]]) {
+      const { stdout } = await sandbox.commands.run(`python3 -c '${ask}' ${host} ${port}`)
+      assert.equal(Number(stdout), status, `${host}:${port}`)
+    }
+  }
+  await health()
+  for (const victims of ["$(pgrep -f '/opt/hotcell/')", "$(pgrep -f 'of no such name')", '-1']) {
+    await sandbox.commands.run(`kill -9 ${victims}`, { user: 'root' }).catch(() => {}) // the shell may be among them
+    await health()
+    assert.equal((await run(sandbox, 'x = 1; x')).text, '1', victims)
+  }
+})
+
+withInterpreter('code reaches its own sandbox over its own loopback', async (sandbox) => {
+  const done = await run(sandbox, `
+import json, urllib.request
+def post(path, value):
+    return urllib.request.urlopen(urllib.request.Request("http://localhost:49999" + path, json.dumps(value).encode(),
+        {"Content-Type": "application/json", "X-Access-Token": token}))
+token = ${JSON.stringify(sandbox.envdAccessToken ?? '')}
+context = json.load(post("/contexts", {"language": "python"}))
+lines = [json.loads(line) for line in post("/execute", {"code": "6 * 7", "context_id": context["id"]})]
+[line["text"] for line in lines if line["type"] == "result"]`)
+  assert.equal(done.text, "['42']")
+})
+
 withInterpreter('a context that dies says so, and works again', async (sandbox) => {
   for (const death of ['os._exit(1)', 'os.kill(os.getpid(), 9)', 'ctypes.string_at(0)']) {
     await run(sandbox, 'import os, ctypes; x = 1')

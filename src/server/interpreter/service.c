@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "http/server.h"
 #include "server/api/args.h"
 #include "server/api/envd/envd.h"
 #include "server/api/reply.h"
@@ -205,7 +206,10 @@ static void health(struct http_exchange *x, struct interpreter *in)
 
 /* ---- the table ---- */
 
-enum { WITH_TOKEN = 1 }; /* needs the access token of a secure sandbox */
+enum {
+	WITH_TOKEN = 1,	 /* needs the access token of a secure sandbox */
+	OPEN_INSIDE = 2, /* for programs of the sandbox: without its traffic token */
+};
 
 /* "*" in a path is one segment. A request with a body has `collected`, others `plain`. */
 static const struct request {
@@ -215,7 +219,7 @@ static const struct request {
 			  size_t size);
 	int flags;
 } requests[] = {
-	{ "GET", "/health", health, NULL, 0 },
+	{ "GET", "/health", health, NULL, OPEN_INSIDE },
 	{ "POST", "/execute", NULL, execute, WITH_TOKEN },
 	{ "GET", "/contexts", list, NULL, 0 },
 	{ "POST", "/contexts", NULL, create, 0 },
@@ -252,7 +256,9 @@ static const struct request *find_request(const struct http_exchange *x, bool *r
 /* As any port of the guest; code runs only for whoever could start a process. False: answered. */
 static bool allowed(struct http_exchange *x, struct sandbox *s, const struct request *r)
 {
-	if (!ingress_allowed(x, s))
+	bool open = r && (r->flags & OPEN_INSIDE) && http_adopted_by(x);
+
+	if (!open && !ingress_allowed(x, s))
 		return false;
 	if (!r || !(r->flags & WITH_TOKEN) || envd_has_token(x, s))
 		return true;

@@ -188,7 +188,7 @@ static void put_requests(struct buffer *b)
 
 static void put_process(struct buffer *b, const struct server *server)
 {
-	struct http_counts http = { 0, 0, 0 };
+	struct http_counts http = { .connections = 0 };
 	struct rusage use;
 	char text[256];
 	unsigned long size = 0, resident = 0;
@@ -204,6 +204,8 @@ static void put_process(struct buffer *b, const struct server *server)
 	if (server->http)
 		http_server_counts(server->http, &http);
 	number(b, "connections", "gauge", "Connections of clients.", http.connections);
+	number(b, "inside_connections", "gauge",
+	       "Connections of programs inside sandboxes to their services.", http.adopted);
 	number(b, "connections_accepted_total", "counter", "Connections accepted.", http.accepted);
 	number(b, "connections_refused_total", "counter", "Connections refused: a limit.",
 	       http.refused);

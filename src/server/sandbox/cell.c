@@ -90,6 +90,9 @@ static void begin_end(struct cell *c)
 		return;
 	p->ending = true;
 	c->ready = false;
+	if (c->inside)
+		p->server->inside->close(c->inside);
+	c->inside = NULL;
 	cell_unprepare(c);
 	if (p->events->ending)
 		p->events->ending(p->ctx, c);
@@ -113,6 +116,8 @@ static void on_ready(void *ctx, uint64_t start_ns)
 	uv_timer_stop(&p->timer);
 	c->ready = true;
 	c->ready_ns = clock_now_ns();
+	if (p->server->inside && !p->ending)
+		c->inside = p->server->inside->open(p->server, c->runtime);
 	p->events->ready(p->ctx, c);
 }
 
@@ -246,6 +251,12 @@ void cell_set_owner(struct cell *c, const struct cell_events *events, void *ctx)
 	struct private *p = private_of(c);
 	p->events = events;
 	p->ctx = ctx;
+}
+
+void cell_running(struct cell *c, struct sandbox *s)
+{
+	if (c->inside)
+		private_of(c)->server->inside->running(c->inside, s);
 }
 
 void cell_unprepare(struct cell *c)

@@ -18,6 +18,7 @@ struct server;
 struct runtime;
 struct cell;
 struct pool_recipe;
+struct sandbox;
 
 /* Cells of the same shape are interchangeable. */
 struct cell_shape {
@@ -40,6 +41,16 @@ struct cell_events {
 	void (*ending)(void *ctx, struct cell *c);
 };
 
+/* What is served to the programs in cells from outside: server.inside, for every cell. */
+struct cell_service {
+	/* The cell is ready, and nothing runs in it yet. Returns what the others get; NULL = nothing. */
+	void *(*open)(struct server *server, struct runtime *runtime);
+	/* It is this sandbox's, which runs: after its start, and after every pause. */
+	void (*running)(void *state, struct sandbox *s);
+	/* The end has begun; the last call. All calls to the runtime have been answered if that is gone. */
+	void (*close)(void *state);
+};
+
 struct cell {
 	struct list link; /* of the owner */
 	struct cell_shape shape;
@@ -53,6 +64,7 @@ struct cell {
 	/* Of its pool, from when it began to prepare the cell until that is undone or taken; else NULL. */
 	const struct pool_recipe *recipe;
 	void *prepared; /* the recipe's */
+	void *inside;	/* the state of server.inside */
 	void *private;
 };
 
@@ -60,6 +72,8 @@ struct cell {
 struct cell *cell_new(struct server *server, const struct cell_shape *shape, const char *hostname,
 		      const struct cell_events *events, void *ctx);
 void cell_set_owner(struct cell *c, const struct cell_events *events, void *ctx);
+/* Tells server.inside. */
+void cell_running(struct cell *c, struct sandbox *s);
 /* Undoes what its recipe has made or makes. Again = no effect. */
 void cell_unprepare(struct cell *c);
 /* Asks it to end for a reason; it is killed when it does not in time. Again = no effect. */

@@ -68,6 +68,7 @@ static void on_complete(struct sandbox *s)
 		sandbox_begin_end(s, err.message);
 		return;
 	}
+	cell_running(l->cell, s);
 	counters.created++;
 	count_create(l, took_ns);
 	daemon_log(DAEMON_INFO, "sandbox.created", TEXT_FIELD("sandbox", s->record.id),

@@ -42,6 +42,7 @@ static void fail_pause(struct sandbox *s, const char *what, const struct runtime
 		return;
 	error_set(&err, a->error, "%s: %.200s", what, a->message);
 	sandbox_set_state(s, SANDBOX_RUNNING);
+	cell_running(life_of(s)->cell, s);
 	limits_count(s, true, true);
 	/* The clock stood still for a moment only. */
 	struct error ignored;
@@ -135,6 +136,7 @@ static void finish_resume(struct sandbox *s)
 	struct error err;
 	int r = sandbox_start_clock(s, life_of(s)->timeout_s, &err);
 	sandbox_set_state(s, SANDBOX_RUNNING);
+	cell_running(life_of(s)->cell, s);
 	s->generation++;
 	if (r == 0)
 		r = sandbox_write(s, &err);
