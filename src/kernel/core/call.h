@@ -69,6 +69,7 @@ struct call {
 	bool traced;	      /* stopped by call_native(): answered through ptrace */
 	bool held;	      /* its thread was frozen and will make it again: control/freeze.c */
 	bool no_restart;      /* like poll: after an interruption the answer is EINTR, never a restart */
+	uint8_t early;	      /* enum lost_kind: LOST_EARLY* if a signal came before its first run, else 0 */
 	struct file *file;     /* reference held while blocked (call_block_file); the dispatcher puts
 				   it (file_put) when the call ends or is cancelled */
 	struct timer timer;

@@ -72,7 +72,7 @@ static void drop_interrupted(struct task *t)
 }
 
 static void run(struct call *c);
-static void begin(struct task *t, const struct notification *n, int64_t progress);
+static void begin(struct task *t, const struct notification *n, const struct lost_call *before);
 
 /* The thread was frozen in a blocked call and makes it again: that one goes on. True if it is so. */
 static bool resumed(struct task *t, const struct notification *n)
@@ -97,7 +97,7 @@ static bool resumed(struct task *t, const struct notification *n)
 
 /*
  * The call that was lost last, once more: the host restarted it, no handler in between, or it is to
- * be resumed. True if served.
+ * go on. True if served.
  */
 static bool restarted(struct task *t, const struct notification *n)
 {
@@ -109,8 +109,9 @@ static bool restarted(struct task *t, const struct notification *n)
 	    memcmp(l->args, n->args, argument_count(n->nr) * sizeof(n->args[0])) != 0)
 		return false;
 	t->lost_count--;
-	if (l->kind == LOST_RESUME && fd_file(t, (int)l->args[0]) == l->file) {
-		begin(t, n, l->result);
+	if (l->kind == LOST_EARLY || l->kind == LOST_EARLY_RESTART ||
+	    (l->kind == LOST_RESUME && fd_file(t, (int)l->args[0]) == l->file)) {
+		begin(t, n, l);
 		return true;
 	}
 	/* The handler put another file in its place: what was moved is the result. */
@@ -185,12 +186,20 @@ static long run_handler(struct call *c)
 	return row && row->class == SYSCALL_NATIVE ? -EPERM : -ENOSYS;
 }
 
+/* A signal has come that would have ended its waiting. With a mask of its own it waits for others. */
+static bool must_not_wait(const struct call *c)
+{
+	return c->early && !c->yielded && !c->has_sigmask && (c->early == LOST_EARLY || c->no_restart);
+}
+
 /* Runs the handler once and files the call where its result says. */
 static void run(struct call *c)
 {
 	struct task *t = c->task;
 	long result = run_handler(c);
 
+	if (result == CALL_BLOCK && must_not_wait(c))
+		result = c->partial > 0 ? c->partial : -EINTR;
 	if (result != CALL_BLOCK) {
 		complete(c, result);
 		if (t->leaving)
@@ -205,8 +214,8 @@ static void run(struct call *c)
 		(void)call_park(c);
 }
 
-/* `progress`: of a call to be resumed, else 0. */
-static void begin(struct task *t, const struct notification *n, int64_t progress)
+/* `before`: what the call is to know of its first attempt, or NULL. */
+static void begin(struct task *t, const struct notification *n, const struct lost_call *before)
 {
 	struct call *c = t->slot;
 
@@ -218,7 +227,10 @@ static void begin(struct task *t, const struct notification *n, int64_t progress
 	c->nr = n->nr;
 	c->ip = n->ip;
 	memcpy(c->args, n->args, sizeof(c->args));
-	c->progress = (uint64_t)progress;
+	if (before && before->kind == LOST_RESUME)
+		c->progress = (uint64_t)before->result;
+	else if (before)
+		c->early = before->kind;
 	if (n->nr != SYS_rt_sigreturn)
 		past_begin(&t->past, n->nr, n->ip, n->args);
 	t->call_count++;
@@ -256,7 +268,7 @@ void dispatch(const struct notification *n)
 	if (becoming(t, n) || restarted(t, n))
 		return;
 	exec_settle(t, n->nr);
-	begin(t, n, 0);
+	begin(t, n, NULL);
 }
 
 bool dispatch_woken(void)

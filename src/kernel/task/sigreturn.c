@@ -18,13 +18,17 @@
  *                                   NO_RESTART          EINTR, behind the call
  *                                   others              (right as it is)
  *   either, where our answer was accepted (task/past.c)   the answer, if it was not heard for certain
- *   EINTR behind an emulated call   nothing             the call once more: the signal was faster
- *                                                       than our look at the notification
+ *   EINTR behind an emulated call   nothing             the call once more, as EARLY: the signal
+ *                                                       was faster than our look at it
+ *   about to repeat a call          nothing             (right as it is) as EARLY_RESTART
  *   EINTR behind rt_sigreturn                           rt_sigreturn once more (nested handlers)
  *   a call that we changed (execve to the stub)         the call as it was
  *
  * RESUME is a big transfer that gave way to others (call_yield()): on Linux no signal cuts it short.
- * Its record stays until the thread makes that call again, where it goes on (core/dispatch.c).
+ * Its record stays until the thread makes that call again, where it goes on (core/dispatch.c). So does
+ * that of a call which is EARLY: on Linux the signal would have met it in its wait, so it does what it
+ * can at once and fails with EINTR where it would wait. Were it to wait, a shell's `read` would not see
+ * the trap that it was interrupted for.
  *
  * The guest owns that stack; all it can do with it is confuse itself, as with any sigreturn.
  */
@@ -48,22 +52,25 @@ struct saved_context {
 	uint64_t rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
 };
 
-void lost_add(struct call *c, enum lost_kind kind, long result)
+static void push_lost(struct task *t, const struct lost_call *l)
 {
-	struct task *t = c->task;
-	struct lost_call *l;
-
 	/* Full: handlers were left by jumps. The oldest will not be met again. */
 	if (t->lost_count == LOST_MAX)
 		memmove(&t->lost[0], &t->lost[1], sizeof(t->lost[0]) * --t->lost_count);
-	l = &t->lost[t->lost_count++];
-	l->kind = (uint8_t)kind;
-	l->nr = c->nr;
-	l->ip = c->ip;
-	memcpy(l->args, c->args, sizeof(l->args));
-	l->result = result;
-	l->file = c->file;
+	t->lost[t->lost_count++] = *l;
 	t->lost_fresh = true;
+}
+
+void lost_add(struct call *c, enum lost_kind kind, long result)
+{
+	struct lost_call l = { .kind = (uint8_t)kind,
+			       .nr = c->nr,
+			       .ip = c->ip,
+			       .result = result,
+			       .file = c->file };
+
+	memcpy(l.args, c->args, sizeof(l.args));
+	push_lost(c->task, &l);
 }
 
 /* The stack pointer of a thread that waits in a system call: the last but one of nine numbers. */
@@ -99,11 +106,27 @@ static struct past_registers registers(const struct saved_context *s)
 					.args = { s->rdi, s->rsi, s->rdx, s->r10, s->r8, s->r9 } };
 }
 
+/* The thread is about to make call `nr` once more, and a signal has come: it must not wait. */
+static void expect_early(struct task *t, const struct saved_context *s, int nr, enum lost_kind kind)
+{
+	struct past_registers r = registers(s);
+	struct lost_call l = { .kind = (uint8_t)kind, .nr = nr, .ip = s->rip + SYSCALL_INSTRUCTION_SIZE };
+
+	memcpy(l.args, r.args, sizeof(l.args));
+	push_lost(t, &l);
+}
+
 static bool same_arguments(const struct lost_call *l, const struct saved_context *s)
 {
 	struct past_registers r = registers(s);
 
 	return memcmp(l->args, r.args, sizeof(r.args)) == 0;
+}
+
+/* The record stays until the thread makes the call. */
+static bool goes_on(const struct lost_call *l)
+{
+	return l->kind == LOST_RESUME || l->kind == LOST_EARLY || l->kind == LOST_EARLY_RESTART;
 }
 
 /* The recorded call that these registers belong to; it is taken off the record. */
@@ -116,7 +139,7 @@ static bool take_lost(struct task *t, const struct saved_context *s, struct lost
 			       s->rax == (uint64_t)l->nr;
 		if (!failed && !repeats)
 			continue;
-		if (l->kind == LOST_RESUME && !same_arguments(l, s))
+		if (goes_on(l) && !same_arguments(l, s))
 			continue;
 		*ret = *l;
 		t->lost_count = (uint8_t)i; /* what was lost later was left by a jump */
@@ -131,6 +154,8 @@ static bool repair_lost(struct task *t, struct saved_context *s, const struct lo
 
 	if (l->kind != LOST_INTERRUPTED && l->kind != LOST_NO_RESTART)
 		crossfire_hit(t);
+	if (goes_on(l))
+		push_lost(t, l);
 	switch (l->kind) {
 	case LOST_RESULT:
 		s->rip = l->ip;
@@ -141,9 +166,8 @@ static bool repair_lost(struct task *t, struct saved_context *s, const struct lo
 		s->rax = (uint64_t)-EINTR;
 		return repeats;
 	case LOST_RESUME:
-		t->lost[t->lost_count++] = *l;
-		t->lost_fresh = true;
-		/* fall through */
+	case LOST_EARLY:
+	case LOST_EARLY_RESTART:
 	case LOST_AGAIN:
 		if (!repeats)
 			call_again(s, l->nr);
@@ -151,6 +175,22 @@ static bool repair_lost(struct task *t, struct saved_context *s, const struct lo
 	default:
 		return false;
 	}
+}
+
+static bool is_ours(uint64_t nr)
+{
+	if (nr >= SYSCALL_TABLE_SIZE || nr == SYS_rt_sigreturn)
+		return false;
+	uint8_t class = syscall_table[nr].class;
+	return class == SYSCALL_EMULATED || class == SYSCALL_CHECKED;
+}
+
+/* The program's next instruction is a system call that it was in already: rcx has said so since. Should
+ * the signal have come just before, nobody can tell that from one just after. */
+static void expect_restart(struct task *t, const struct saved_context *s)
+{
+	if (s->rcx == s->rip + SYSCALL_INSTRUCTION_SIZE && is_ours(s->rax))
+		expect_early(t, s, (int)s->rax, LOST_EARLY_RESTART);
 }
 
 /* The host accepted our answer and lost it; or it did not, and a call alike was faster than our look. */
@@ -167,8 +207,12 @@ static bool repair_unheard(struct task *t, struct saved_context *s)
 		return true;
 	case PAST_UNSURE:
 		crossfire_hit(t);
-		if (s->rip == c.ip && s->rip != t->interrupted_ip)
+		if (s->rip == c.ip && s->rip != t->interrupted_ip) {
 			call_again(s, c.nr);
+			expect_early(t, s, c.nr, LOST_EARLY);
+		} else if (s->rip != c.ip) {
+			expect_restart(t, s);
+		}
 		return true;
 	default:
 		return false;
@@ -190,10 +234,7 @@ static int emulated_call_before(struct task *t, uint64_t ip)
 	if (code[0] != 0xb8)
 		return -1;
 	memcpy(&nr, code + 1, sizeof(nr));
-	if (nr >= SYSCALL_TABLE_SIZE || nr == SYS_rt_sigreturn)
-		return -1;
-	uint8_t class = syscall_table[nr].class;
-	return class == SYSCALL_EMULATED || class == SYSCALL_CHECKED ? (int)nr : -1;
+	return is_ours(nr) ? (int)nr : -1;
 }
 
 /* A call that we had changed was not made: back to the one that the program meant. */
@@ -230,8 +271,10 @@ static bool repair(struct call *c, struct saved_context *s)
 		return repair_lost(t, s, &lost);
 	if (repair_unheard(t, s))
 		return true;
-	if ((long)s->rax != -EINTR)
+	if ((long)s->rax != -EINTR) {
+		expect_restart(t, s);
 		return false;
+	}
 	if (s->rip == c->ip) {
 		crossfire_hit(t);
 		call_again(s, SYS_rt_sigreturn);
@@ -244,6 +287,7 @@ static bool repair(struct call *c, struct saved_context *s)
 		return false;
 	crossfire_hit(t);
 	call_again(s, nr);
+	expect_early(t, s, nr, LOST_EARLY);
 	return true;
 }
 

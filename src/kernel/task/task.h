@@ -41,6 +41,8 @@ enum lost_kind {
 	LOST_AGAIN,	  /* not done: has to be run again, whatever the handler's flags */
 	LOST_INTERRUPTED, /* was waiting: EINTR, or restarted with SA_RESTART */
 	LOST_NO_RESTART,  /* was waiting in a call that is never restarted, like poll */
+	LOST_EARLY,	  /* not seen: has to be run again, but a signal has come: it must not wait */
+	LOST_EARLY_RESTART, /* the same with SA_RESTART: it must not wait if it is never restarted */
 };
 
 struct lost_call {
