@@ -12,9 +12,11 @@
 #include "kernel/abi/syscalls.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/vfs.h"
+#include "kernel/net/dial.h"
 #include "world.h"
 
 #define FDS 6
+#define OWN_PORT 80
 
 static int make_socket(uint8_t kind)
 {
@@ -81,6 +83,22 @@ static void interface_request(struct fuzz_input *in, uint64_t fd)
 	world_call(sys_ioctl, fd, command, WORLD_PTR(request), 0, 0);
 }
 
+/* The kernel's own listener, as the control channel uses it. */
+static struct dial_listener *own;
+
+static void serve_own(void)
+{
+	struct dial *d;
+	char bytes[8];
+	while (dial_listen_waiting(own)) {
+		FUZZ_CHECK(dial_accept(own, &d) == 0);
+		dial_read(d, bytes, sizeof(bytes));
+		dial_write(d, "answer", 6);
+		dial_close(d, false);
+	}
+	FUZZ_CHECK(dial_accept(own, &d) == -EAGAIN);
+}
+
 static void step(struct fuzz_input *in, const int *fds)
 {
 	uint8_t op = fuzz_byte(in);
@@ -107,6 +125,7 @@ static void step(struct fuzz_input *in, const int *fds)
 		break;
 	default:
 		names_of(fd);
+		serve_own();
 		break;
 	}
 }
@@ -116,11 +135,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_input in = { data, size };
 	int fds[FDS];
 	world_task();
+	FUZZ_CHECK(dial_listen(OWN_PORT, &own) == 0);
 	for (int i = 0; i < FDS; i++)
 		fds[i] = make_socket(fuzz_byte(&in));
 	for (int steps = 0; in.size && steps < 60; steps++)
 		step(&in, fds);
 	for (int i = 0; i < FDS; i++)
 		world_call(sys_close, (uint64_t)fds[i], 0, 0, 0, 0);
+	dial_listen_close(own);
 	return 0;
 }

@@ -32,10 +32,10 @@
 #include "server/sandbox/sandbox.h"
 #include "server/server.h"
 
-#define CALLERS_MAX	4096u
+#define CALLERS_MAX	 4096u
 #define CALLERS_PER_CELL 32u
-#define IDLE_TIMEOUT_MS 15000
-#define DOORS_MAX	4u
+#define IDLE_TIMEOUT_MS	 15000
+#define DOORS_MAX	 4u
 
 struct inside;
 struct caller;
@@ -43,11 +43,11 @@ struct caller;
 struct door {
 	struct inside *inside;
 	const struct ingress_service *service;
-	uint32_t listen;   /* the LISTEN; 0 = the port is not served */
-	bool knocked;	   /* somebody waits */
-	uint32_t accept;   /* the ACCEPT that is not answered, at most one */
+	uint32_t listen;    /* the LISTEN; 0 = the port is not served */
+	bool knocked;	    /* somebody waits */
+	uint32_t accept;    /* the ACCEPT that is not answered, at most one */
 	struct caller *who; /* whom it is for, NULL = nobody */
-	struct list queue; /* in `waiting` */
+	struct list queue;  /* in `waiting` */
 };
 
 struct inside {
@@ -55,7 +55,7 @@ struct inside {
 	struct runtime *runtime; /* lives as long as any request is open */
 	struct sandbox *sandbox; /* NULL = nobody's yet, or closed */
 	bool closed;
-	unsigned int door_count;
+	unsigned int door_count, turn; /* of the doors, when a caller leaves */
 	struct door doors[DOORS_MAX];
 	struct list callers;
 	unsigned int caller_count;
@@ -75,12 +75,20 @@ static void answer_door(struct door *d);
 
 /* ---- callers ---- */
 
+/* The door that waits longest in a sandbox is not always the first. */
+static void answer_doors(struct inside *in)
+{
+	unsigned int first = ++in->turn;
+
+	for (unsigned int i = 0; i < in->door_count; i++)
+		answer_door(&in->doors[(first + i) % in->door_count]);
+}
+
 static void answer_next(struct inside *in)
 {
-	for (unsigned int i = 0; i < in->door_count; i++)
-		answer_door(&in->doors[i]);
 	while (callers < callers_max && !list_empty(&waiting))
 		answer_door(list_first(&waiting, struct door, queue));
+	answer_doors(in);
 }
 
 static void free_if_over(struct inside *in)
@@ -260,8 +268,7 @@ static void inside_running(void *state, struct sandbox *s)
 	struct inside *in = state;
 
 	in->sandbox = s;
-	for (unsigned int i = 0; i < in->door_count; i++)
-		answer_door(&in->doors[i]);
+	answer_doors(in);
 }
 
 static void inside_close(void *state)
