@@ -56,6 +56,8 @@ struct h1 {
 	bool running; /* in consume(): it goes on by itself */
 	bool in_head; /* the deadline is that of a head */
 	bool close_wanted;
+	bool held;	   /* the next request waits: for the others' turn, or for output to be taken */
+	unsigned requests; /* begun in this turn */
 };
 
 struct http_conn {

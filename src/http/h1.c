@@ -9,7 +9,8 @@
  * Input is consumed step by step while the state lets it: a step in BODY needs credit, DONE waits for the
  * response. What is not consumed is kept in `in`, and reading stops until it moves. A handler that
  * answers at once does so inside h1_consume(), which then goes on with the next request: output is
- * collected meanwhile and written once.
+ * collected meanwhile and written once. That ends (`held`) when the client has not taken enough of the
+ * answers before, and after some requests, so that nobody has the loop for himself.
  *
  * After an error, or a response behind which the connection cannot go on, the end is sent and input is
  * thrown away for a while (LINGER): closing with unread input would make the kernel reset the
@@ -109,6 +110,7 @@ static void begin_request(struct http_conn *c, const uint8_t *data, size_t size)
 	}
 	begin_body(&c->h1, &r, x->length);
 	conn_set_deadline(c, 0);
+	c->h1.requests++;
 	c->h1.scan.at = 0;
 	c->h1.in_head = false;
 	c->h1.x = x;
@@ -127,6 +129,10 @@ static size_t empty_lines(const uint8_t *data, size_t size)
 static bool step_head(struct http_conn *c, const uint8_t *data, size_t size, size_t *ret_used)
 {
 	struct h1 *h = &c->h1;
+	h->held = h->requests >= HTTP_REQUESTS_PER_TURN ||
+		  sock_unsent(&c->sock) > HTTP_UNSENT_BYTES;
+	if (h->held)
+		return false;
 	size_t skip = h->scan.at ? 0 : empty_lines(data, size);
 	*ret_used = skip;
 	data += skip;
@@ -294,6 +300,8 @@ static size_t consume(struct http_conn *c, const uint8_t *data, size_t size)
 {
 	size_t used = 0, n;
 	c->h1.running = true;
+	c->h1.held = false;
+	c->h1.requests = 0;
 	sock_cork(&c->sock);
 	bool more = true;
 	while (more && !c->sock.closing) {
@@ -302,6 +310,9 @@ static size_t consume(struct http_conn *c, const uint8_t *data, size_t size)
 	}
 	c->h1.running = false;
 	sock_uncork(&c->sock);
+	/* Else it goes on when some of that is written. */
+	if (c->h1.held && sock_unsent(&c->sock) <= HTTP_UNSENT_BYTES)
+		conn_schedule(c);
 	return used;
 }
 
@@ -327,7 +338,7 @@ static void settle(struct http_conn *c)
 		buffer_fini(&h->in);
 	send_continue(c);
 	bool full = h->state == H1_DONE	  ? h->in.size >= HTTP_PIPELINED_BYTES
-		    : h->state == H1_HEAD ? false
+		    : h->state == H1_HEAD ? h->held
 					  : h->in.size > 0;
 	sock_read(&c->sock, !full);
 	/* A client that closed its side may be gone altogether: only sending would tell. */
@@ -399,6 +410,8 @@ static void h1_expired(struct http_conn *c, bool stalled)
 		conn_set_deadline(c, HTTP_LINGER_MS);
 	} else if (h->state == H1_DONE && !stalled && x && x->started) {
 		/* It has been answered meanwhile. */
+	} else if (!stalled && h->state == H1_HEAD && !h->in_head && sock_unsent(&c->sock) > 0) {
+		conn_set_deadline(c, conn_idle_ms(c)); /* it takes its answers */
 	} else if (!stalled && h->state == H1_HEAD && h->in_head) {
 		h1_refuse(c, 408, "the request took too long");
 	} else if (!stalled && h->state == H1_BODY && x && !x->started) {

@@ -1,6 +1,7 @@
 """HTTP/1.1 as clients see it, the patient and the hostile."""
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -25,6 +26,40 @@ def test_pipelined_requests_are_answered_in_order():
         client.send(b"".join(request("GET", f"/show/{i}") for i in range(300)))
         for i in range(300):
             check_equal(json.loads(client.response().body)["id"], str(i))
+
+
+def test_answers_that_nobody_takes():
+    """Requests are no longer read then, and go on when the client reads."""
+    with Server() as server, server.connect() as client:
+        client.socket.setblocking(False)
+        piece, sent = HELLO * 500, 0
+        while select.select([], [client.socket], [], 0.5)[1]:
+            sent += client.socket.send(piece[sent % len(piece):])
+            check(sent < 64 * MIB, "64 MiB of requests were taken, and their answers were not")
+        check(server.memory() < 32 * MIB, f"{server.memory()} bytes of memory")
+        with server.connect() as other:
+            other.send(HELLO)
+            check_equal(other.response().body, b"hello\n")
+        client.socket.setblocking(True)
+        for _ in range(sent // len(HELLO)):
+            check_equal(client.response().body, b"hello\n")
+
+
+def test_who_sends_much_waits_for_others():
+    with Server() as server, server.connect() as client, server.connect() as other:
+        client.send(HELLO * 3000)
+        for _ in range(3000):
+            check_equal(client.response().body, b"hello\n")
+        client.send(HELLO * 200 + HELLO[:10])
+        for _ in range(200):
+            check_equal(client.response().body, b"hello\n")
+        client.send(HELLO[10:])
+        check_equal(client.response().body, b"hello\n")
+        # The end of the client's sending behind many requests: they are answered all the same.
+        other.send(HELLO * 1000)
+        other.socket.shutdown(socket.SHUT_WR)
+        for _ in range(1000):
+            check_equal(other.response().body, b"hello\n")
 
 
 def test_pipelined_bodies():
