@@ -13,21 +13,11 @@
 #include "faults.h"
 #include "faults_files.h"
 #include "faults_ipc.h"
+#include "faults_report.h"
 
 static void arm(uint64_t n, uint64_t count)
 {
 	syscall(SYS_personality, FAULTS_ARM, n, count);
-}
-
-static struct faults_report report(void)
-{
-	struct faults_report r = { 0 };
-	syscall(SYS_personality, FAULTS_SHRINK);
-	if (syscall(SYS_personality, FAULTS_REPORT, &r) != 0) {
-		printf("Bail out! this kernel process has no faults to offer\n");
-		exit(2);
-	}
-	return r;
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
@@ -58,18 +48,6 @@ static void clear(const char *home)
 		;
 	close(socket(AF_UNIX, SOCK_STREAM, 0)); /* lets unreachable ones be found */
 	list_directory("/proc"); /* who asks for processes makes the kernel forget the reaped ones */
-}
-
-static const char *difference(const struct faults_report *a, const struct faults_report *b)
-{
-	static char text[200];
-	if (a->objects == b->objects && a->files == b->files && a->buffers == b->buffers && a->disk_bytes == b->disk_bytes &&
-	    a->inodes == b->inodes && a->pids == b->pids)
-		return NULL;
-	snprintf(text, sizeof(text), "objects %+ld files %+ld buffers %+ld bytes %+ld inodes %+ld pids %+ld",
-		 (long)(b->objects - a->objects), (long)(b->files - a->files), (long)(b->buffers - a->buffers),
-		 (long)(b->disk_bytes - a->disk_bytes), (long)(b->inodes - a->inodes), (long)(b->pids - a->pids));
-	return text;
 }
 
 /* How many allocations the scenario tried. */
@@ -113,17 +91,6 @@ static const struct {
 	{ "polling", scenario_polling }, { "sysv", scenario_sysv }, { "terminal", scenario_terminal },
 	{ "processes", scenario_processes }, { "exec", scenario_exec }, { "waiting", scenario_waiting },
 };
-
-/* The names of files that were mapped last are remembered: as many as there is room for. */
-static void map_many(void)
-{
-	for (int i = 0; i < 5000; i++) {
-		int fd = (int)syscall(SYS_memfd_create, "warm", 0);
-		IGNORE(ftruncate(fd, 1));
-		munmap(mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), 1);
-		close(fd);
-	}
-}
 
 static bool try_scenario(size_t s, uint64_t step, uint64_t offset, const char *home)
 {

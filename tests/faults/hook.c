@@ -4,10 +4,12 @@
  *   personality(FAULTS_ARM, n, count)   `count` allocations fail from the n-th on, 1 = the next
  *   personality(FAULTS_REPORT, &report) fills a struct faults_report
  *   personality(FAULTS_SHRINK)          gives back what is only cached
+ *   personality(FAULTS_SITES, sites)    who made the objects in use: FAULTS_SITES_MAX rows; how many
  *
  * The linker puts this function in the real one's place (--wrap); nothing of it is in the product.
  */
 #include "../escape/faults.h"
+#include "ledger.h"
 
 #include "kernel/core/arena.h"
 #include "kernel/core/call.h"
@@ -31,6 +33,15 @@ static long report(struct call *c)
 	return user_write(c->task, CALL_ARG_PTR(c, 1), &r, sizeof(r));
 }
 
+static long report_sites(struct call *c)
+{
+	static struct faults_site sites[FAULTS_SITES_MAX];
+	uint32_t count = ledger_sites(sites, FAULTS_SITES_MAX);
+	long r = user_write(c->task, CALL_ARG_PTR(c, 1), sites, count * sizeof(sites[0]));
+
+	return r < 0 ? r : count;
+}
+
 long __wrap_sys_personality(struct call *c)
 {
 	switch ((uint32_t)c->args[0]) {
@@ -41,6 +52,8 @@ long __wrap_sys_personality(struct call *c)
 		return report(c);
 	case FAULTS_SHRINK:
 		return (long)dentry_shrink(UINT32_MAX / 4);
+	case FAULTS_SITES:
+		return report_sites(c);
 	default:
 		return __real_sys_personality(c);
 	}

@@ -16,6 +16,7 @@
 #include "kernel/core/user.h"
 #include "kernel/fs/file.h"
 #include "kernel/fs/rw.h"
+#include "kernel/net/dgram.h"
 #include "kernel/net/socket.h"
 #include "kernel/task/task.h"
 
@@ -26,12 +27,25 @@ static long send_error(struct call *c, struct socket *s, struct msg *m, long err
 	return err;
 }
 
+/*
+ * Not left until the next send or the end of the socket: staged descriptors may be those of the socket
+ * itself, which then would never end. The sender may have been killed.
+ */
+static void send_lost(struct socket *s)
+{
+	dgram_stage(s, NULL);
+	if (socket_ops(s)->send_lost)
+		socket_ops(s)->send_lost(s);
+}
+
 /* Answers and, if the answer arrived, makes the last piece effective. */
 static long send_finish(struct call *c, struct socket *s, size_t total, size_t last)
 {
 	socket_get(s);
 	if (call_reply(c, (long)total))
 		socket_ops(s)->send_done(s, last);
+	else
+		send_lost(s);
 	socket_put(s);
 	return CALL_DONE;
 }

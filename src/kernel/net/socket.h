@@ -107,6 +107,8 @@ struct socket_ops {
 	int (*name_of)(struct socket *s, bool peer, struct sockaddr_storage *ret, socklen_t *size);
 	ssize_t (*send)(struct socket *s, struct msg *m);
 	void (*send_done)(struct socket *s, size_t count);
+	/* Or the answer did not arrive: drops what send() left besides `staged`; NULL = nothing. */
+	void (*send_lost)(struct socket *s);
 	ssize_t (*recv)(struct socket *s, struct msg *m);
 	/* Adds the ancillary data of what recv() just moved; may install descriptors. */
 	void (*recv_control)(struct socket *s, struct msg *m);

@@ -220,6 +220,12 @@ static void inet_send_done(struct socket *s, size_t count)
 		udp_send_done(inet_sock(s), count);
 }
 
+static void inet_send_lost(struct socket *s)
+{
+	if (inet_is_tcp(inet_sock(s)))
+		tcp_send_lost(inet_sock(s));
+}
+
 static ssize_t inet_recv(struct socket *s, struct msg *m)
 {
 	if (m->flags & MSG_ERRQUEUE)
@@ -304,6 +310,7 @@ const struct socket_ops inet_socket_ops = {
 	.name_of = inet_name_of,
 	.send = inet_send,
 	.send_done = inet_send_done,
+	.send_lost = inet_send_lost,
 	.recv = inet_recv,
 	.recv_control = inet_recv_control,
 	.recv_done = inet_recv_done,

@@ -170,6 +170,7 @@ int tcp_state(const struct inet_sock *i); /* as Linux would name it */
 /* ---- tcp_data.c ---- */
 ssize_t tcp_send(struct inet_sock *i, struct msg *m);
 void tcp_send_done(struct inet_sock *i, size_t count);
+void tcp_send_lost(struct inet_sock *i);
 ssize_t tcp_recv(struct inet_sock *i, struct msg *m);
 void tcp_recv_done(struct inet_sock *i, size_t count);
 uint32_t tcp_poll(struct inet_sock *i);

@@ -76,6 +76,12 @@ void tcp_send_done(struct inet_sock *i, size_t count)
 	waitq_wake(&peer->sk.wq, EPOLLIN | EPOLLRDNORM | (i->sends_urgent ? EPOLLPRI : 0));
 }
 
+void tcp_send_lost(struct inet_sock *i)
+{
+	if (i->peer)
+		ring_commit(&i->peer->rx, 0);
+}
+
 /* ---- receiving ---- */
 
 static ssize_t recv_urgent(struct inet_sock *i, struct msg *m)

@@ -106,6 +106,16 @@ void unix_stream_send_done(struct unix_sock *u, size_t count)
 	waitq_wake(&peer->sk.wq, EPOLLIN | EPOLLRDNORM);
 }
 
+void unix_stream_send_lost(struct unix_sock *u)
+{
+	struct unix_mark *mark = u->staged_mark;
+
+	u->staged_mark = NULL; /* first: it may hold the last reference to us */
+	unix_mark_free(mark);
+	if (u->peer)
+		ring_commit(&u->peer->rx, 0);
+}
+
 /* ---- receiving ---- */
 
 /* The mark over position `pos`, or the next one behind it; NULL = none. */

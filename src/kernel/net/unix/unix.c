@@ -365,6 +365,12 @@ static void unix_send_done(struct socket *s, size_t count)
 		unix_message_send_done(unix_sock(s), count);
 }
 
+static void unix_send_lost(struct socket *s)
+{
+	if (s->type == SOCK_STREAM)
+		unix_stream_send_lost(unix_sock(s));
+}
+
 static ssize_t unix_recv(struct socket *s, struct msg *m)
 {
 	return s->type == SOCK_STREAM ? unix_stream_recv(unix_sock(s), m) :
@@ -406,6 +412,7 @@ const struct socket_ops unix_socket_ops = {
 	.name_of = unix_name_of,
 	.send = unix_send,
 	.send_done = unix_send_done,
+	.send_lost = unix_send_lost,
 	.recv = unix_recv,
 	.recv_control = unix_recv_control,
 	.recv_done = unix_recv_done,

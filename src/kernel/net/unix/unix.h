@@ -99,6 +99,7 @@ socklen_t unix_put_name(const struct unix_sock *u, struct sockaddr_storage *ret)
 /* stream.c */
 ssize_t unix_stream_send(struct unix_sock *u, struct msg *m);
 void unix_stream_send_done(struct unix_sock *u, size_t count);
+void unix_stream_send_lost(struct unix_sock *u);
 ssize_t unix_stream_recv(struct unix_sock *u, struct msg *m);
 void unix_stream_recv_control(struct unix_sock *u, struct msg *m);
 void unix_stream_recv_done(struct unix_sock *u, size_t count);
