@@ -299,6 +299,7 @@ static inline void scenario_processes(void)
 {
 	pthread_t thread;
 	struct stat st;
+	void *inherited = shmat(made('m', shmget(IPC_PRIVATE, 10000, 0600)), NULL, 0);
 	pid_t pid = fork();
 
 	if (pid == 0) {
@@ -311,6 +312,8 @@ static inline void scenario_processes(void)
 	wait_child(pid);
 	if (pthread_create(&thread, NULL, faults_thread, NULL) == 0)
 		pthread_join(thread, NULL);
+	if (inherited != (void *)-1)
+		shmdt(inherited);
 	syscall(SYS_setgroups, 0, NULL);
 	umask(022);
 	setpriority(0, 0, 0);

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -119,6 +120,37 @@ def mapped_file_bomb():
     after = os.statvfs("/tmp")
     if (before - after.f_bavail) * after.f_frsize > 500 << 20:
         raise AssertionError("the host's disk was filled")
+
+
+MANY_PROCESSES = """
+import os, signal
+for round in range(3):
+    end, other = os.pipe()
+    pids = []
+    try:
+        while len(pids) < 300:
+            pids.append(os.fork())
+            if pids[-1] == 0:
+                os.close(end)
+                signal.pause()
+    except BlockingIOError:
+        pass
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    for pid in pids:
+        os.waitpid(pid, 0)
+    os.close(other)
+    print(len(pids), os.read(end, 1), flush=True)
+"""
+
+
+def few_descriptors_for_many_processes():
+    """Each process takes a descriptor of the kernel process: there are as many as it has, and their ends are noticed."""
+    done = subprocess.run([HOTCELL, "run", "--timeout", "30s", "--", "python3", "-c", MANY_PROCESSES], cwd="/", stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)))
+    found = re.findall(rb"^(\d+) b''$", done.stdout, re.M)
+    if len(found) != 3 or not all(50 < int(n) < 200 for n in found):
+        raise AssertionError(f"status {done.returncode}: {done.stdout!r} {done.stderr[-300:]!r}")
 
 
 def endless_output():
@@ -309,7 +341,7 @@ class Neighbour:
 
 def main():
     attacks = {f"{kind}_bomb": lambda kind=kind: check_bomb(kind) for kind in BOMBS}
-    for function in (memory_bomb, memory_bomb_of_many, page_table_bomb, mapped_file_bomb, endless_output, output_nobody_reads,
+    for function in (memory_bomb, memory_bomb_of_many, page_table_bomb, mapped_file_bomb, few_descriptors_for_many_processes, endless_output, output_nobody_reads,
                      terminal_nobody_reads, many_mounts, the_summary_says_who_counts, spinning, call_storm, memory_comes_back,
                      nothing_remains):
         attacks[function.__name__] = function

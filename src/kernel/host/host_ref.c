@@ -25,9 +25,11 @@
 #include "base/util.h"
 #include "kernel/core/arena.h"
 #include "kernel/host/proc.h"
+#include "kernel/host/process.h"
 #include "kernel/host/slot.h"
 
-#define FD_RESERVE 256u
+#define FD_RESERVE 32u /* what is open for neither files nor processes */
+#define FD_LEAST 16u
 #define PATH_LIMIT 4096u
 
 static int roots[HOST_ROOT_MAX];
@@ -61,7 +63,9 @@ int host_ref_init(void)
 		if (setrlimit(RLIMIT_NOFILE, &lim) < 0)
 			return -errno;
 	}
-	slots_limit(lim.rlim_cur > FD_RESERVE + 16 ? lim.rlim_cur - FD_RESERVE : 16);
+	uint64_t half = lim.rlim_cur > FD_RESERVE ? (lim.rlim_cur - FD_RESERVE) / 2 : 0;
+	slots_limit(MAX(half, FD_LEAST));
+	host_process_limit(MAX(half, FD_LEAST));
 	return 0;
 }
 

@@ -9,6 +9,18 @@
 #include "kernel/host/poll.h"
 #include "kernel/host/libc.h"
 
+static uint64_t watch_limit;
+
+void host_process_limit(uint64_t descriptors)
+{
+	watch_limit = descriptors;
+}
+
+bool host_process_room(uint64_t processes)
+{
+	return processes <= watch_limit;
+}
+
 /* host-syscalls: pidfd_open close */
 int host_process_watch(int host_pid)
 {

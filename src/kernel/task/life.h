@@ -14,7 +14,7 @@ void task_free(struct task *t);
 void task_become_leader(struct task *t);
 struct task *task_find_host(int host_tid);
 struct process *process_find_host(int host_pid);
-void process_watch(struct process *p);
+int process_watch(struct process *p); /* 0; an error: nobody would tell of its death */
 void rlimits_init(struct rlimit *limits);
 
 /* The host has accepted the thread's exit or exit_group: takes it out of the tables. */

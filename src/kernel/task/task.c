@@ -204,14 +204,15 @@ void process_free(struct process *p)
 	process_put(p);
 }
 
-void process_watch(struct process *p)
+int process_watch(struct process *p)
 {
-	p->pidfd = host_process_watch(p->host_pid);
-	if (p->pidfd == -ENOSYS || p->pidfd == -EPERM)
+	int fd = host_process_watch(p->host_pid);
+
+	if (fd == -ENOSYS || fd == -EPERM)
 		sandbox_end(SANDBOX_FAULT, "the host forbids pidfd_open: the end of programs cannot be "
 					   "noticed (hotcell doctor says more)");
-	if (p->pidfd < 0)
-		p->pidfd = -EBADF;
+	p->pidfd = fd < 0 ? -EBADF : fd;
+	return MIN(fd, 0);
 }
 
 struct task *task_new(struct process *p, int host_tid, int tid)
