@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system_path.h"
 #include "base/util.h"
 #include "cli/run_config.h"
 
@@ -75,7 +76,7 @@ static void set_identity(struct env *e, const struct run_config *config)
 static void build_env(struct env *e, const struct run_options *o, const struct run_config *config,
 		      bool tty)
 {
-	env_set(e, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	env_set(e, "PATH=" SYSTEM_PATH);
 	set_identity(e, config);
 	env_set(e, "LANG=C.UTF-8");
 	env_format(e, "HOSTNAME", o->hostname);

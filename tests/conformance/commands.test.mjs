@@ -10,6 +10,13 @@ withSandbox('output, errors and exit status are exact', async (sandbox) => {
   })
 })
 
+withSandbox('there is a python, as in sandboxes of E2B', async (sandbox) => {
+  for (const user of ['user', 'root'])
+    assert.equal((await sandbox.commands.run(`python -c 'import sys; print(sys.version_info[0])'`, { user })).stdout, '3\n')
+  const code = await sandbox.commands.run(`printf '#!/usr/bin/env python\nprint(7)' >run; chmod +x run; ./run`)
+  assert.equal(code.stdout, '7\n')
+})
+
 withSandbox('special characters, unicode and many lines survive', async (sandbox) => {
   const text = `!@#$%^&*()_+-=[]{}|;:",.<>/?~\`äöü€😀`
   const r = await sandbox.commands.run(`cat <<'EOF'\n${text}\nEOF`)

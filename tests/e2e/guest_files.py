@@ -57,6 +57,20 @@ def test_in_a_private_home_of_a_root_that_cannot_mount():
             check_equal((done.returncode, done.stdout, done.stderr), (0, "" if private else "hotcell\n", ""))
 
 
+def test_python_is_python3_where_nothing_else_is():
+    """The folder bin/ comes last in every PATH, so whatever the system or the user has is found before it."""
+    def output(user, *command):
+        return subprocess.check_output([os.environ["HOTCELL"], "run", "-q", "-u", user, "--", *command], cwd="/",
+                                       stdin=subprocess.DEVNULL, text=True, timeout=60)
+    line = "python -c 'import sys; print(sys.version_info[0], sys.argv[1:])' 'a b'"
+    for user in ("user", "root"):
+        for shell in (["sh", "-c"], ["bash", "-lc"], ["env", "-i", "/bin/bash", "-lc"]):
+            check_equal(output(user, *shell, line), "3 ['a b']\n", (user, shell))
+            check(output(user, *shell, "echo $PATH").endswith(":/opt/hotcell/bin\n"), (user, shell))
+    mine = "mkdir -p ~/bin; printf '#!/bin/sh\necho mine\n' >~/bin/python; chmod +x ~/bin/python; bash -lc python"
+    check_equal(output("user", "sh", "-c", mine), "mine\n")
+
+
 def test_python_uses_the_compiled_modules():
     with Installed() as installed:
         script = ("import sys; sys.path.insert(0, '/opt/hotcell/python'); sys.dont_write_bytecode = False; import one; "

@@ -323,7 +323,7 @@ def test_environment_is_clean():
     check_equal(sorted(line for line in lines if line),
                 ["A=1", "HOME=/home/user", "HOSTNAME=hotcell", "HOTCELL_TEST=y", "LANG=C",
                  "LOGNAME=user",
-                 "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "USER=user"])
+                 "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/hotcell/bin", "USER=user"])
 
 
 def test_users():

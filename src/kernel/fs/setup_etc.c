@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/system_path.h"
 #include "base/util.h"
 #include "kernel/fs/setup_internal.h"
 #include "kernel/fs/tree/tree.h"
@@ -23,8 +24,6 @@ struct text {
 	uint16_t mode;
 	const char *content;
 };
-
-#define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 #define PAM_OPEN                                                                                   \
 	"auth required pam_permit.so\naccount required pam_permit.so\n"                            \
@@ -71,7 +70,7 @@ static const struct text texts[] = {
 	  "SYS_UID_MIN 100\nSYS_UID_MAX 999\nGID_MIN 1000\nGID_MAX 60000\nSYS_GID_MIN 100\n"
 	  "SYS_GID_MAX 999\nUSERGROUPS_ENAB yes\nENCRYPT_METHOD YESCRYPT\n"
 	  "ENV_SUPATH PATH=" SYSTEM_PATH "\n"
-	  "ENV_PATH PATH=/usr/local/bin:/usr/bin:/bin\n" },
+	  "ENV_PATH PATH=/usr/local/bin:/usr/bin:/bin:" STAND_INS "\n" },
 	{ "", "networks", 0644, "loopback 127.0.0.0\n" },
 	{ "", "nsswitch.conf", 0644,
 	  "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
@@ -81,7 +80,7 @@ static const struct text texts[] = {
 	  "if [ \"${EUID:-$(id -u)}\" -eq 0 ]; then\n"
 	  "    PATH=\"" SYSTEM_PATH "\"\n"
 	  "else\n"
-	  "    PATH=\"/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games\"\n"
+	  "    PATH=\"" USER_PATH "\"\n"
 	  "fi\n"
 	  "export PATH\n"
 	  "if [ -n \"$PS1\" ] && [ -n \"$BASH\" ] && [ \"$BASH\" != /bin/sh ]; then\n"

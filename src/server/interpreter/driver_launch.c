@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/system_path.h"
 #include "base/util.h"
 #include "interpreter/frame.h"
 #include "server/interpreter/driver_internal.h"
@@ -69,7 +70,7 @@ json_t *driver_environment(const struct sandbox *s)
 	if (env && !json_object_get(env, "LANG"))
 		json_object_set_new(env, "LANG", json_string("C.UTF-8"));
 	if (env)
-		json_object_set_new(env, "PATH", json_string(SPAWN_PATH));
+		json_object_set_new(env, "PATH", json_string(SYSTEM_PATH));
 	return env;
 }
 

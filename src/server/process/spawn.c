@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system_path.h"
 #include "base/util.h"
 #include "server/process/process_internal.h"
 #include "server/sandbox/sandbox.h"
@@ -60,7 +61,7 @@ static bool valid_name(const char *name)
 
 json_t *spawn_environment(const struct sandbox *s)
 {
-	json_t *env = json_pack("{s:s, s:s}", "PATH", SPAWN_PATH, "E2B_SANDBOX", "true");
+	json_t *env = json_pack("{s:s, s:s}", "PATH", SYSTEM_PATH, "E2B_SANDBOX", "true");
 	json_t *own = s && s->record.env ? json_loads(s->record.env, 0, NULL) : NULL;
 
 	if (env && s) {

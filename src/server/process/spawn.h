@@ -8,9 +8,6 @@
 struct process_spec;
 struct sandbox;
 
-/* Where programs are looked for, unless the sandbox or the request says otherwise. */
-#define SPAWN_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
 /* PATH, what says that this is a sandbox, the sandbox's own variables: an object of strings. s NULL: of
  * one that is not known yet. NULL = out of memory. */
 json_t *spawn_environment(const struct sandbox *s);
