@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/util.h"
+#include "http/conn_internal.h"
 #include "http/exchange_internal.h"
 
 void http_body_read(struct http_exchange *x, http_body_fn fn, void *ctx, size_t credit)
@@ -25,14 +26,31 @@ void http_body_grant(struct http_exchange *x, size_t bytes)
 
 struct collector {
 	struct buffer buffer;
+	struct http_conn *conn; /* outlives it */
+	size_t counted;		/* of conn->body_held */
 	http_whole_fn fn;
 	void *ctx;
 };
 
+static bool count(struct collector *c, size_t size)
+{
+	c->counted += size;
+	c->conn->body_held += size;
+	return conn_account(c->conn);
+}
+
+static void forget(struct collector *c)
+{
+	buffer_fini(&c->buffer);
+	c->conn->body_held -= c->counted;
+	c->counted = 0;
+	(void)conn_account(c->conn);
+}
+
 void collector_free(struct collector *c)
 {
 	if (c)
-		buffer_fini(&c->buffer);
+		forget(c);
 	free(c);
 }
 
@@ -50,6 +68,11 @@ static void on_piece(struct http_exchange *x, void *ctx, const uint8_t *data, si
 			   error == -ECONNRESET ? "incomplete" : "malformed");
 		return;
 	}
+	if (!count(c, size)) {
+		forget(c); /* the answer counts, too */
+		http_error(x, 503, "the programs of this sandbox send too much at a time");
+		return;
+	}
 	int r = buffer_append(&c->buffer, data, size); /* also makes an empty one a string */
 	if (r == -EMSGSIZE) {
 		too_large(x, c->buffer.max);
@@ -64,7 +87,7 @@ static void on_piece(struct http_exchange *x, void *ctx, const uint8_t *data, si
 		return;
 	}
 	c->fn(x, c->ctx, c->buffer.data, c->buffer.size);
-	buffer_fini(&c->buffer); /* the exchange may be over, but not freed before we return */
+	forget(c); /* the exchange may be over, but not freed before we return */
 }
 
 void http_body_collect(struct http_exchange *x, size_t max, http_whole_fn fn, void *ctx)
@@ -79,6 +102,7 @@ void http_body_collect(struct http_exchange *x, size_t max, http_whole_fn fn, vo
 		return;
 	}
 	buffer_init(&c->buffer, max);
+	c->conn = x->conn;
 	c->fn = fn;
 	c->ctx = ctx;
 	x->collector = c;

@@ -35,6 +35,16 @@ uint32_t conn_idle_ms(const struct http_conn *c)
 	return own ? own : c->server->limits.idle_timeout_ms;
 }
 
+bool conn_account(struct http_conn *c)
+{
+	if (!c->origin || !c->origin->account)
+		return true;
+	size_t now = c->body_held + sock_unsent(&c->sock), before = c->held;
+	c->held = now > HTTP_HELD_BYTES ? now : 0;
+	return c->held == before ||
+	       c->origin->account(c->origin_ctx, (ssize_t)c->held - (ssize_t)before);
+}
+
 void conn_sweep(struct http_conn *c, uint64_t now_ms)
 {
 	if (c->sock.closing)
@@ -100,6 +110,7 @@ static void on_eof(struct sock *s)
 static void on_written(struct sock *s)
 {
 	struct http_conn *c = of(s);
+	(void)conn_account(c);
 	if (c->protocol)
 		c->protocol->run(c);
 }
@@ -122,6 +133,8 @@ static void on_closed(struct sock *s)
 	list_del(&c->ready);
 	list_del(&c->link);
 	server_uncount_address(server, c->address);
+	if (c->held)
+		(void)c->origin->account(c->origin_ctx, -(ssize_t)c->held);
 	if (adopted)
 		c->origin->closed(c->origin_ctx);
 	free(c);

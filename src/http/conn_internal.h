@@ -71,6 +71,7 @@ struct http_conn {
 	struct address_count *address; /* NULL = not counted */
 	const struct http_origin *origin; /* NULL = from a listener */
 	void *origin_ctx;
+	size_t held, body_held; /* as its origin knows; of that, bodies being collected */
 	uint64_t deadline_ms;	       /* on the loop's clock; 0 = none */
 	bool draining;
 	bool spoke; /* the client has sent something */
@@ -84,6 +85,8 @@ extern const struct http_protocol http1_protocol, http2_protocol;
 void conn_accept(struct http_server *s, uv_stream_t *listener, bool tls);
 /* Closes at once; the rest follows from the loop. */
 void conn_close(struct http_conn *c);
+/* Tells the origin what it holds now. False: too much. */
+bool conn_account(struct http_conn *c);
 /* protocol->run() is called soon, from the loop. */
 void conn_schedule(struct http_conn *c);
 /* How long it may have no request. */

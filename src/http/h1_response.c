@@ -77,6 +77,16 @@ static uv_buf_t piece(const void *data, size_t size)
 	return (uv_buf_t){ .base = p.out, .len = size };
 }
 
+static int send_pieces(struct http_conn *c, const uv_buf_t *pieces, unsigned count)
+{
+	int r = sock_send(&c->sock, pieces, count);
+	if (r == 0 && !conn_account(c)) {
+		conn_close(c);
+		r = -ENOBUFS;
+	}
+	return r;
+}
+
 static int h1_head(struct http_exchange *x, const void *body, size_t size, bool whole)
 {
 	struct http_conn *c = x->conn;
@@ -93,7 +103,7 @@ static int h1_head(struct http_exchange *x, const void *body, size_t size, bool 
 		conn_set_deadline(c, 0);
 	}
 	uv_buf_t pieces[] = { piece(x->server->head_text, head_size), piece(body, size) };
-	return sock_send(&c->sock, pieces, size ? 2 : 1);
+	return send_pieces(c, pieces, size ? 2 : 1);
 }
 
 static int h1_body(struct http_exchange *x, const void *data, size_t size)
@@ -101,11 +111,11 @@ static int h1_body(struct http_exchange *x, const void *data, size_t size)
 	char head[CHUNKED_HEAD_MAX];
 	if (!of(x)->out_chunked) {
 		uv_buf_t one = piece(data, size);
-		return sock_send(&x->conn->sock, &one, 1);
+		return send_pieces(x->conn, &one, 1);
 	}
 	uv_buf_t pieces[] = { piece(head, chunked_head(head, size)), piece(data, size),
 			      piece("\r\n", 2) };
-	return sock_send(&x->conn->sock, pieces, ARRAY_SIZE(pieces));
+	return send_pieces(x->conn, pieces, ARRAY_SIZE(pieces));
 }
 
 static void let_go(struct http_exchange *x)

@@ -15,6 +15,7 @@
 #define HTTP_PIPELINED_BYTES 16384    /* requests kept while one is being answered */
 #define HTTP_UNSENT_BYTES    262144   /* of answers that are not taken: no further request is looked at */
 #define HTTP_REQUESTS_PER_TURN 64     /* of one connection; then it is the others' turn */
+#define HTTP_HELD_BYTES	       65536  /* of one connection: counted from there on (http_origin) */
 #define HTTP_EXCHANGE_BYTES  16777216 /* memory of http_alloc() and the head of one exchange */
 #define HTTP_QUEUE_BYTES     67108864 /* response bytes queued by a handler that does not wait */
 #define HTTP_RESPONSE_FIELDS 128

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "http/exchange.h"
@@ -69,6 +70,12 @@ struct http_origin {
 	/* It is gone; the last call. Never from inside the two functions below. */
 	void (*closed)(void *ctx);
 	uint32_t idle_timeout_ms; /* 0 = that of the server */
+	/*
+	 * It holds so many bytes more (or less): of bodies that are being collected, and of responses that
+	 * are not taken; below HTTP_HELD_BYTES it counts as nothing. False: that is too much. A response
+	 * ends the connection then, a body is a 503. NULL = whatever it holds.
+	 */
+	bool (*account)(void *ctx, ssize_t more);
 };
 /*
  * Serves a connected stream socket: HTTP/1.1 only, no TLS. Not counted against the limits of

@@ -1,9 +1,11 @@
 """Hostile clients and guests of `hotcell serve`, above HTTP: each gets a clear answer, and changes nothing."""
+import base64
 import concurrent.futures
 import gzip
 import http.client
 import json
 import os
+import select
 import socket
 
 from harness import daemon, scene, tap
@@ -158,6 +160,51 @@ def test_slow_readers():
         for connection in slow:
             connection.close()
         check(b'"exited":true' in cell.run("pkill yes; true"), "no end")
+
+
+def test_lists_without_end():
+    """A directory whose list would take all memory of the server."""
+    with Daemon() as d:
+        cell = Cell(d)
+        cell.run("""python3 -c '
+import os
+os.chdir("/tmp")
+for i in range(15):
+    os.mkdir("d" * 250)
+    os.chdir("d" * 250)
+for i in range(60000): os.close(os.open(str(i), os.O_CREAT))
+'""")
+        deep = "/tmp/" + "/".join(["d" * 250] * 15)
+        before = resident(d.child.pid)
+        for _ in range(2):
+            status, text = cell.call("filesystem.Filesystem/ListDir", {"path": deep})
+            check_equal((status, json.loads(text)["code"]), (429, "resource_exhausted"), text)
+        more = resident(d.child.pid) - before
+        check(more < 400 << 20, f"{more >> 20} MiB more")
+        status, text = cell.call("filesystem.Filesystem/ListDir", {"path": "/usr/bin"})
+        check_equal(status, 200)
+        cell.check_alive()
+
+
+def test_input_that_nobody_reads():
+    """Each process may have 16 MiB of it waiting, all of them 64 MiB."""
+    with Daemon() as d:
+        cell = Cell(d)
+        waiting, content = {}, base64.b64encode(b"x" * (15 << 20)).decode()
+        streams = [cell.stream("process.Process/Start", {"process": {"cmd": "sleep", "args": ["1000"]}, "stdin": True}) for _ in range(6)]
+        for unused, response in streams:
+            pid = json.loads(response.read(int.from_bytes(response.read(5)[1:], "big")))["event"]["start"]["pid"]
+            connection = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)
+            connection.request("POST", "/process.Process/SendInput", json.dumps({"process": {"pid": pid}, "input": {"stdin": content}}),
+                               {**cell.fields(), "Content-Type": "application/json"})
+            waiting[connection.sock] = connection
+        for _ in range(2):
+            ready = select.select(list(waiting), [], [], 60)[0]
+            response = waiting.pop(ready[0]).getresponse()
+            check_equal((response.status, json.loads(response.read())["code"]), (429, "resource_exhausted"))
+        cell.run("pkill sleep")
+        for connection in waiting.values():
+            check_equal(connection.getresponse().status, 500)
 
 
 def test_output_that_outlives_its_command():

@@ -36,6 +36,11 @@ def say(*words): print(*words, flush=True)
 """
 
 
+def resident(pid):
+    with open(f"/proc/{pid}/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
 def messages(response):
     """The events of a stream of processes, as they come."""
     while head := response.read(5):
@@ -299,6 +304,35 @@ time.sleep(1000)
         check_equal(inside(cell, HEALTHS), HEALTHY)
         check_equal(d.request("DELETE", f"/sandboxes/{cell.id}")[0], 204)
         check_equal(d.metrics()["hotcell_inside_connections"], 0)
+
+
+def test_what_connections_hold():
+    """Bodies that never end, and answers that nobody takes: all connections of a sandbox together hold so much."""
+    with Daemon() as d:
+        cell = Cell(d)
+        check_equal(inside(cell, f"""
+def begin(port, path, size):
+    s = socket.create_connection(("localhost", port), 60)
+    s.sendall(b"POST %s HTTP/1.1\\r\\nHost: x\\r\\nContent-Type: application/json\\r\\nContent-Length: %d\\r\\n\\r\\n" % (path, size))
+    return s
+many = [begin({CODE}, b"/execute", 8 << 20) for _ in range(10)]
+for s in many:
+    try: s.sendall(b" " * ((8 << 20) - 1))
+    except OSError: pass
+ready = select.select(many, [], [], 60)[0]
+say(ready[0].recv(12).decode())
+say(ask({CODE}, "GET", "/health")[0])
+say(ask({CODE}, "POST", "/contexts", '{{"language": "bash"}}')[0]) # little counts as nothing
+say(begin({CODE}, b"/contexts", 100000).recv(12).decode())
+for s in many: s.close()
+# What is freed can be used again.
+for _ in range(3):
+    s = begin({ENVD}, b"/filesystem.Filesystem/Stat", 60 << 20)
+    s.sendall(b" " * ((60 << 20) - 2) + b"{{}}")
+    say(s.recv(12).decode())
+    s.close()
+"""), "HTTP/1.1 503\n200\n200\nHTTP/1.1 413\n" + "HTTP/1.1 200\n" * 3)
+        check(resident(d.child.pid) < 256 << 20, "memory")
 
 
 def test_who_is_slow_leaves():

@@ -34,6 +34,9 @@
 
 #define CALLERS_MAX	 4096u
 #define CALLERS_PER_CELL 32u
+/* Bytes of bodies and responses that connections hold. */
+#define HELD_MAX     (64u << 20)
+#define HELD_ALL_MAX (1u << 30)
 #define IDLE_TIMEOUT_MS	 15000
 #define DOORS_MAX	 4u
 
@@ -59,6 +62,7 @@ struct inside {
 	struct door doors[DOORS_MAX];
 	struct list callers;
 	unsigned int caller_count;
+	size_t held;
 };
 
 struct caller {
@@ -69,6 +73,7 @@ struct caller {
 };
 
 static unsigned int callers_max = CALLERS_MAX, callers;
+static size_t held;
 static struct list waiting = { &waiting, &waiting };
 
 static void answer_door(struct door *d);
@@ -140,7 +145,17 @@ static void on_request(struct http_exchange *x)
 	reply_no_sandbox(x, s ? s->record.id : "");
 }
 
-static const struct http_origin origin = { on_request, on_closed, IDLE_TIMEOUT_MS };
+static bool on_account(void *ctx, ssize_t more)
+{
+	struct caller *c = ctx;
+	struct inside *in = c->door->inside;
+
+	in->held += (size_t)more;
+	held += (size_t)more;
+	return more <= 0 || (in->held <= HELD_MAX && held <= HELD_ALL_MAX);
+}
+
+static const struct http_origin origin = { on_request, on_closed, IDLE_TIMEOUT_MS, on_account };
 
 /* NULL: it cannot be served. */
 static struct caller *caller_new(struct door *d, int fd)

@@ -304,7 +304,8 @@ static void handle(struct http_exchange *x, struct sandbox *s, const struct requ
 	a->request = r;
 	snprintf(a->id, sizeof(a->id), "%s", s->record.id);
 	if (r->collected) {
-		http_body_collect(x, INTERPRETER_BODY_MAX, collected, a);
+		http_body_collect(x, r->flags & WITH_TOKEN ? INTERPRETER_BODY_MAX : KIB(64), collected,
+				  a);
 		return;
 	}
 	struct interpreter *in = running(x, a->id);

@@ -28,6 +28,7 @@
 
 #define KEEP_ENDED_MS  30000
 #define PROCESSES_MAX  4096
+#define INPUT_QUEUED_MAX (64u << 20) /* bytes for all processes of a sandbox */
 #define TTY_PIECE_SIZE (16u << 10)
 #define OUTPUT_PIECE   (32u << 10)
 
@@ -401,6 +402,17 @@ bool process_is_tty(const struct process *p)
 	return p->tty;
 }
 
+/* Of all its processes. */
+static size_t queued_input(const struct sandbox *s)
+{
+	const struct process *p;
+	size_t queued = 0;
+
+	list_for_each(p, &s->processes->processes, link)
+		queued += p->input ? pipe_writer_queued(p->input) : 0;
+	return queued;
+}
+
 int process_input(struct process *p, bool to_tty, const void *data, size_t size,
 		  pipe_written_fn fn, void *ctx)
 {
@@ -408,6 +420,8 @@ int process_input(struct process *p, bool to_tty, const void *data, size_t size,
 		return to_tty ? -ENOTTY : -EINVAL;
 	if (!process_alive(p) || (!p->tty && !p->input))
 		return -EPIPE;
+	if (!p->tty && queued_input(p->sandbox) + size > INPUT_QUEUED_MAX)
+		return -ENOBUFS;
 	if (!p->tty)
 		return pipe_writer_put(p->input, data, size, fn, ctx);
 	runtime_input(p->remote, data, size);

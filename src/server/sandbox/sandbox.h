@@ -67,6 +67,7 @@ struct sandbox {
 	struct metrics_ring *metrics;	 /* owned by server/observe */
 	struct log_ring *logs;		 /* owned by server/observe */
 	struct watcher_table *watchers; /* owned by server/api/envd */
+	size_t listed;		 /* bytes of lists that are being made: server/api/envd */
 	struct list attached;	 /* struct sandbox_attachment: open streams and connections */
 	uint64_t generation;	 /* counts pauses and resumes */
 	void *life;		 /* private to sandbox/ */

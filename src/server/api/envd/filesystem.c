@@ -4,20 +4,30 @@
 #include <string.h>
 
 #include "server/api/envd/envd_internal.h"
+#include "base/util.h"
 #include "server/runtime/runtime.h"
 
 #define PATH_BYTES_MAX 4096
-#define ENTRIES_MAX    1000000
+/* Bytes that lists take while they are made, of a sandbox and of all; an entry costs about so much. */
+#define LISTED_MAX     (256u << 20)
+#define LISTED_ALL_MAX (1u << 30)
+#define ENTRY_BYTES    1536u
 
 struct operation {
 	struct rpc_call *call;
+	struct sandbox *sandbox; /* outlives it: its end ends operations */
 	uint32_t request;
 	json_t *entries; /* of a list */
+	size_t listed;	 /* bytes of them */
 };
+
+static size_t listed;
 
 static void operation_free(struct operation *o)
 {
 	json_decref(o->entries);
+	o->sandbox->listed -= o->listed;
+	listed -= o->listed;
 	free(o);
 }
 
@@ -32,15 +42,37 @@ static void left(struct rpc_call *c)
 	rpc_reply(c, NULL);
 }
 
-static void add_entries(struct operation *o, struct wire_in *in)
+static bool count_bytes(struct operation *o, size_t bytes)
+{
+	o->listed += bytes;
+	o->sandbox->listed += bytes;
+	listed += bytes;
+	return o->sandbox->listed <= LISTED_MAX && listed <= LISTED_ALL_MAX;
+}
+
+/* False: that is too much. */
+static bool add_entries(struct operation *o, struct wire_in *in)
 {
 	static struct wire_entry e;
-	uint32_t count = wire_get_u32(in);
+	uint32_t length = in->length, count = wire_get_u32(in);
 
-	for (uint32_t i = 0; i < count && wire_get_entry(in, &e); i++) {
-		if (json_array_size(o->entries) < ENTRIES_MAX)
-			json_array_append_new(o->entries, envd_entry_json(&e));
-	}
+	if (!count_bytes(o, length + (size_t)MIN(count, length) * ENTRY_BYTES))
+		return false;
+	for (uint32_t i = 0; i < count && wire_get_entry(in, &e); i++)
+		json_array_append_new(o->entries, envd_entry_json(&e));
+	return true;
+}
+
+static void give_up(struct operation *o)
+{
+	struct rpc_call *c = o->call;
+
+	c->left = NULL;
+	if (o->sandbox->runtime)
+		runtime_cancel(o->sandbox->runtime, o->request);
+	rpc_fail(c, RPC_RESOURCE_EXHAUSTED, "the list is too long (after %zu entries)",
+		 json_array_size(o->entries));
+	operation_free(o);
 }
 
 static void answered(void *ctx, const struct runtime_answer *a)
@@ -50,7 +82,8 @@ static void answered(void *ctx, const struct runtime_answer *a)
 	struct rpc_call *c = o->call;
 
 	if (!a->error && a->type == WIRE_FS_ENTRIES) {
-		add_entries(o, a->body);
+		if (!add_entries(o, a->body))
+			give_up(o);
 		return;
 	}
 	c->left = NULL;
@@ -90,6 +123,7 @@ static void send_operation(struct rpc_call *c, uint32_t type, const struct wire_
 		return;
 	}
 	o->call = c;
+	o->sandbox = c->sandbox;
 	o->entries = list ? json_array() : NULL;
 	c->ctx = o;
 	c->left = left;
