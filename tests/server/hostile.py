@@ -180,7 +180,7 @@ for i in range(60000): os.close(os.open(str(i), os.O_CREAT))
             status, text = cell.call("filesystem.Filesystem/ListDir", {"path": deep})
             check_equal((status, json.loads(text)["code"]), (429, "resource_exhausted"), text)
         more = resident(d.child.pid) - before
-        check(more < 400 << 20, f"{more >> 20} MiB more")
+        check(tap.sanitized() or more < 400 << 20, f"{more >> 20} MiB more")  # freed memory stays for a while there
         status, text = cell.call("filesystem.Filesystem/ListDir", {"path": "/usr/bin"})
         check_equal(status, 200)
         cell.check_alive()

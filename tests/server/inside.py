@@ -332,7 +332,7 @@ for _ in range(3):
     say(s.recv(12).decode())
     s.close()
 """), "HTTP/1.1 503\n200\n200\nHTTP/1.1 413\n" + "HTTP/1.1 200\n" * 3)
-        check(resident(d.child.pid) < 256 << 20, "memory")
+        check(tap.sanitized() or resident(d.child.pid) < 256 << 20, "memory")  # freed memory stays for a while there
 
 
 def test_who_is_slow_leaves():

@@ -35,10 +35,10 @@
 #define CALLERS_MAX	 4096u
 #define CALLERS_PER_CELL 32u
 /* Bytes of bodies and responses that connections hold. */
-#define HELD_MAX     (64u << 20)
-#define HELD_ALL_MAX (1u << 30)
-#define IDLE_TIMEOUT_MS	 15000
-#define DOORS_MAX	 4u
+#define HELD_MAX	(64u << 20)
+#define HELD_ALL_MAX	(1u << 30)
+#define IDLE_TIMEOUT_MS 15000
+#define DOORS_MAX	4u
 
 struct inside;
 struct caller;
