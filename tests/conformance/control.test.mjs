@@ -231,14 +231,20 @@ test('tags are added, listed and removed', async () => {
 })
 
 test('secrets are kept and never shown', async (t) => {
-  const name = `S_${randomUUID().replaceAll('-', '')}`
-  const made = await api('POST', '/secrets', { name, value: 'hidden-value', metadata: { a: 'b' } })
+  const given = `S_${randomUUID()}`
+  const name = given.toLowerCase()
+  const made = await api('POST', '/secrets', { name: given, value: 'hidden-value', metadata: { a: 'b' } })
   assert.equal(made.status, 201)
+  assert.match(made.json.secretID, /^sec_/)
+  assert.equal(made.json.name, name)
   t.after(() => api('DELETE', `/secrets/${name}`))
   assert.equal(made.json.currentVersion, 1)
   assert.equal((await api('POST', '/secrets', { name, value: 'x' })).status, 409)
   const next = await api('POST', `/secrets/${name}`, { value: 'other' })
-  assert.equal(next.json.currentVersion, 2)
+  assert.deepEqual([next.json.currentVersion, next.json.secretID], [2, made.json.secretID])
+  assert.equal((await api('POST', `/secrets/${name}`, { metadata: {} })).status, 400)
+  for (const bad of ['', 'a.b', 'a b', 'sec_x', 'SEC_x', 'x'.repeat(129)])
+    assert.equal((await api('POST', '/secrets', { name: bad, value: 'x' })).status, 400, bad)
   for (const r of [made, next, await api('GET', `/secrets/${name}`), await api('GET', '/secrets')])
     assert.ok(!r.text.includes('hidden-value') && !r.text.includes('other"'))
   assert.equal((await api('DELETE', `/secrets/${made.json.secretID}`)).status, 204)

@@ -1,6 +1,7 @@
 #include "server/store/secrets.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -49,10 +50,12 @@ int secret_get(struct store *s, const char *name, void (*fn)(void *ctx, const st
 int secret_add(struct store *s, const char *name, const char *value, const char *metadata,
 	       void (*fn)(void *ctx, const struct secret *x), void *ctx, struct error *err)
 {
-	char id[37];
+	char uuid[37], id[sizeof(((struct secret *)0)->id)];
+
 	if (strlen(name) >= sizeof(((struct secret *)0)->name))
-		return error_set(err, EINVAL, "a secret's name has at most 127 bytes");
-	random_uuid(id);
+		return error_set(err, EINVAL, "a secret's name has at most 128 bytes");
+	random_uuid(uuid);
+	snprintf(id, sizeof(id), SECRET_ID_PREFIX "%s", uuid);
 	sqlite3_stmt *q = store_statement(s, STATEMENT_SECRET_INSERT);
 	store_bind_text(q, 1, id);
 	store_bind_text(q, 2, name);

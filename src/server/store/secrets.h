@@ -7,9 +7,11 @@
 
 struct store;
 
+#define SECRET_ID_PREFIX "sec_"
+
 struct secret {
-	char id[37];
-	char name[128];
+	char id[41];   /* SECRET_ID_PREFIX and a uuid */
+	char name[129];
 	uint32_t version;
 	const char *metadata; /* JSON object of strings, valid during the call */
 	int64_t created_us, updated_us;

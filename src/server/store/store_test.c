@@ -306,6 +306,7 @@ TEST(secrets)
 	make();
 	must(secret_add(s, "token", "value", NULL, on_secret, NULL, &err));
 	CHECK_EQ(secret.version, 1);
+	CHECK(strncmp(secret.id, SECRET_ID_PREFIX, 4) == 0 && strlen(secret.id) == 40);
 	CHECK_STR(listed, "{}");
 	CHECK_EQ(secret_add(s, "token", "x", NULL, on_secret, NULL, &err), -EEXIST);
 	must(secret_update(s, "token", NULL, "{\"a\":\"b\"}", on_secret, NULL, &err));

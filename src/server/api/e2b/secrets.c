@@ -47,7 +47,7 @@ static void answer(struct http_exchange *x, int r, int status, json_t *value,
 struct page {
 	json_t *rows;
 	unsigned int limit;
-	char last[128];
+	char last[129];
 	bool more;
 };
 
@@ -80,13 +80,21 @@ void e2b_secret_list(struct http_exchange *x)
 
 /* ---- one ---- */
 
-/* Names travel in headers and paths. */
-static void check_name(struct args *a, const char *name)
+/* Names travel in headers and paths, and share the latter with ids. They are kept in lower case. */
+static void take_name(struct args *a, const char *name, char ret[129])
 {
-	size_t good = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
+	size_t good = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
 
-	if (!a->failed && (!*name || name[good]))
-		args_fail(a, "name must consist of letters, digits, '_', '-' and '.'");
+	snprintf(ret, 129, "%s", name);
+	for (char *c = ret; *c; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c += 'a' - 'A';
+	if (a->failed)
+		return;
+	if (!*name || name[good])
+		args_fail(a, "name must consist of letters, digits, '_' and '-'");
+	else if (strncmp(ret, SECRET_ID_PREFIX, strlen(SECRET_ID_PREFIX)) == 0)
+		args_fail(a, "names that begin with " SECRET_ID_PREFIX " are reserved for ids");
 }
 
 static void add_body(struct http_exchange *x, void *ctx, const uint8_t *data, size_t size)
@@ -94,12 +102,12 @@ static void add_body(struct http_exchange *x, void *ctx, const uint8_t *data, si
 	AUTO_ARGS struct args a;
 	json_t *made = NULL;
 	struct error err;
+	char name[129];
 
 	args_init(&a, data, size, false);
-	const char *name = args_required(&a, "name", 127);
+	take_name(&a, args_required(&a, "name", 128), name);
 	const char *value = args_required(&a, "value", VALUE_MAX);
 	char *metadata = args_string_map(&a, "metadata", 64);
-	check_name(&a, name);
 	if (!args_answered(&a, x)) {
 		int r = secret_add(store_of(x), name, value, metadata, keep_one, &made, &err);
 		answer(x, r, 201, made, &err);
@@ -131,7 +139,7 @@ static void update_body(struct http_exchange *x, void *ctx, const uint8_t *data,
 	struct error err;
 
 	args_init(&a, data, size, false);
-	const char *value = args_string(&a, "value", VALUE_MAX, NULL);
+	const char *value = args_required(&a, "value", VALUE_MAX);
 	char *metadata = args_string_map(&a, "metadata", 64);
 	if (!args_answered(&a, x)) {
 		int r = secret_update(store_of(x), http_param(x, "id"), value, metadata, keep_one,
