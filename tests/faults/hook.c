@@ -3,7 +3,7 @@
  *
  *   personality(FAULTS_ARM, n, count)   `count` allocations fail from the n-th on, 1 = the next
  *   personality(FAULTS_REPORT, &report) fills a struct faults_report
- *   personality(FAULTS_SHRINK)          gives back what is only cached
+ *   personality(FAULTS_SHRINK)          gives back what is only cached or unreachable
  *   personality(FAULTS_SITES, sites)    who made the objects in use: FAULTS_SITES_MAX rows; how many
  *
  * The linker puts this function in the real one's place (--wrap); nothing of it is in the product.
@@ -16,6 +16,7 @@
 #include "kernel/core/limits.h"
 #include "kernel/core/user.h"
 #include "kernel/fs/vfs.h"
+#include "kernel/net/unix/unix.h"
 
 long __real_sys_personality(struct call *c);
 long __wrap_sys_personality(struct call *c);
@@ -51,6 +52,7 @@ long __wrap_sys_personality(struct call *c)
 	case FAULTS_REPORT:
 		return report(c);
 	case FAULTS_SHRINK:
+		unix_gc_timer_fired(&unix_root()->gc_timer);
 		return (long)dentry_shrink(UINT32_MAX / 4);
 	case FAULTS_SITES:
 		return report_sites(c);

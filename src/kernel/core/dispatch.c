@@ -23,9 +23,11 @@
 #include "kernel/abi/syscalls.h"
 #include "kernel/core/call_internal.h"
 #include "kernel/core/clock.h"
+#include "kernel/core/limits.h"
 #include "kernel/core/trace.h"
 #include "kernel/fs/file.h"
 #include "kernel/host/notify.h"
+#include "kernel/net/unix/unix.h"
 #include "kernel/task/birth.h"
 #include "kernel/task/exec.h"
 #include "kernel/task/stub_calls.h"
@@ -192,11 +194,28 @@ static bool must_not_wait(const struct call *c)
 	return c->early && !c->yielded && !c->has_sigmask && (c->early == LOST_EARLY || c->no_restart);
 }
 
-/* Runs the handler once and files the call where its result says. */
+static uint64_t shortages(void)
+{
+	return limit_refused(LIMIT_BUFFER_BYTES) + limit_refused(LIMIT_FILES);
+}
+
+/* What a call is refused for may be held by sockets that nobody can reach: they go, and it runs again. */
+static long run_with_enough(struct call *c)
+{
+	uint64_t before = shortages();
+	long result = run_handler(c);
+	bool is_short = result == -ENOMEM || result == -ENOBUFS || result == -ENFILE;
+
+	if (is_short && shortages() != before && !c->traced && unix_gc_urgent())
+		result = run_handler(c);
+	return result;
+}
+
+/* Runs the handler and files the call where its result says. */
 static void run(struct call *c)
 {
 	struct task *t = c->task;
-	long result = run_handler(c);
+	long result = run_with_enough(c);
 
 	if (result == CALL_BLOCK && must_not_wait(c))
 		result = c->partial > 0 ? c->partial : -EINTR;

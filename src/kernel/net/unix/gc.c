@@ -15,7 +15,8 @@
  *
  * It runs soon after a unix socket was closed while any is in flight, or when there are many, as on
  * Linux: not for each of the thousands that an exit may close, and never more than a twentieth of
- * the time.
+ * the time. When something is refused for want of buffers or open files, which what is unreachable may
+ * hold, it runs at once, but never more than half of the time (core/dispatch.c makes the call again).
  */
 #include <errno.h>
 
@@ -188,15 +189,33 @@ void unix_gc_want(void)
 	(void)timer_arm(&root->gc_timer, TIMER_UNIX_GC, MAX(root->gc_next, clock_mono()));
 }
 
-void unix_gc_timer_fired(struct timer *t)
+static void collect_timed(struct unix_state_root *root)
 {
-	struct unix_state_root *root = container_of(t, struct unix_state_root, gc_timer);
-
 	clock_tick();
 	uint64_t began = clock_mono();
 	collect_now(root);
 	root->gc_at = root->in_flight_count * 2;
 	clock_tick();
 	uint64_t ended = clock_mono();
+	root->gc_urgent_next = ended + (ended - began);
 	root->gc_next = ended + (ended - began) * COST_FACTOR;
+}
+
+void unix_gc_timer_fired(struct timer *t)
+{
+	collect_timed(container_of(t, struct unix_state_root, gc_timer));
+}
+
+bool unix_gc_urgent(void)
+{
+	struct unix_state_root *root = unix_root();
+
+	if (!root || list_empty(&root->in_flight))
+		return false;
+	clock_tick();
+	if (clock_mono() < root->gc_urgent_next)
+		return false;
+	timer_cancel(&root->gc_timer);
+	collect_timed(root);
+	return true;
 }

@@ -79,7 +79,7 @@ struct unix_state_root {
 	uint32_t next_autobind;
 	bool collecting;
 	struct timer gc_timer;
-	uint64_t gc_next; /* clock_mono: not again before */
+	uint64_t gc_next, gc_urgent_next; /* clock_mono: not again before */
 	uint32_t in_flight_count, gc_at; /* list; so many more without a close ask, too */
 };
 struct unix_state_root *unix_root(void); /* NULL only without memory */
@@ -128,4 +128,6 @@ void unix_put_cred(struct cmsg_out *out, struct scm_cred cred);
 void unix_gc_in_flight(struct file *f, int delta);
 /* A socket was closed: others may be unreachable now. They go soon. */
 void unix_gc_want(void);
+/* Between calls: something is wanted that unreachable ones may hold. True: it was looked. */
+bool unix_gc_urgent(void);
 void unix_gc_timer_fired(struct timer *t);
