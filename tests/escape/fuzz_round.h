@@ -234,8 +234,13 @@ static void kill_children(void)
  * The caller is their reaper. */
 static void end_round(void)
 {
-	while (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
+	pid_t pid;
+	while ((pid = waitpid(-1, NULL, WNOHANG)) >= 0 || errno != ECHILD) {
+		if (pid > 0)
+			continue;
 		kill_children();
+		waitpid(-1, NULL, 0);
+	}
 	remove_objects("/proc/sysvipc/shm", remove_memory);
 	remove_objects("/proc/sysvipc/msg", remove_messages);
 	remove_objects("/proc/sysvipc/sem", remove_semaphores);

@@ -113,6 +113,57 @@ static void killed_senders(uint64_t seed)
 	end_round();
 }
 
+static void *map_something(void *unused)
+{
+	int fd = open("/usr/bin/env", O_RDONLY);
+	munmap(mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0), 1);
+	close(fd);
+	return unused;
+}
+
+static pid_t start(bool whole, const char *program)
+{
+	static char *const argv[] = { (char *)"true", NULL };
+	pid_t pid = whole ? fork() : vfork();
+	if (pid == 0) {
+		execv(program, argv);
+		_exit(1);
+	}
+	return pid;
+}
+
+/* Births, programs, threads, shared memory, a terminal of its own. */
+static void live(uint64_t seed)
+{
+	pthread_t thread;
+	setsid();
+	add_terminal();
+	ioctl(fds[1], TIOCSCTTY, 0);
+	int memory = shmget(IPC_PRIVATE, 8192, 0600);
+	for (;; seed++) {
+		void *at = shmat(memory, NULL, 0);
+		pid_t pid = start(seed % 3 != 0, seed % 2 ? "/bin/true" : "/bin/which"); /* that is a script */
+		if (pthread_create(&thread, NULL, map_something, NULL) == 0)
+			pthread_join(thread, NULL);
+		if (seed % 5)
+			waitpid(pid, NULL, 0);
+		shmdt(at);
+	}
+}
+
+static void killed_life(uint64_t seed)
+{
+	for (int i = 0; i < 8; i++) {
+		pid_t pid = fork();
+		CHECK(pid >= 0);
+		if (pid == 0)
+			live(seed + (uint64_t)i);
+		usleep(1000 + (useconds_t)(seed * 7919 + (uint64_t)i * 613) % 12000);
+		kill(pid, SIGKILL);
+	}
+	end_round();
+}
+
 /* Some freed buffers are kept, and what lasting files need for locks and mappings. */
 static void fill_pools(void)
 {
@@ -146,7 +197,6 @@ static void fill_pools(void)
 
 static struct faults_report look(void)
 {
-	close(socket(AF_UNIX, SOCK_STREAM, 0)); /* lets unreachable ones be found */
 	DIR *all = opendir("/proc"); /* who asks for processes makes the kernel forget the reaped ones */
 	while (readdir(all))
 		;
@@ -177,6 +227,7 @@ static const struct {
 	long times;
 } scenarios[] = {
 	{ "killed_senders", killed_senders, 3 },
+	{ "killed_lives", killed_life, 4 },
 	{ "killed_rounds", killed_round, 4 },
 	{ "whole_rounds", whole_round, 1 },
 };

@@ -45,14 +45,19 @@ static void drop(struct process *p)
 	process_put(p);
 }
 
+static bool is_reaped(const struct process *p)
+{
+	char state = host_proc_state(p->host_pid);
+	return state != 'Z' && state != 'X';
+}
+
 /* Forgets the zombies that have been reaped. */
 static void purge(void)
 {
 	struct process *p, *next;
 
 	list_for_each_safe(p, next, &family->zombies, all_link) {
-		char state = host_proc_state(p->host_pid);
-		if (state != 'Z' && state != 'X')
+		if (is_reaped(p))
 			drop(p);
 	}
 }
@@ -82,12 +87,18 @@ void zombie_add(struct process *p)
 
 static struct process *zombie_find(int guest_pid)
 {
-	struct list *zombies = zombie_list(); /* once: a second look may drop what we stand on */
-	struct process *p;
+	struct process *p, *next;
 
-	list_for_each(p, zombies, all_link)
-		if (p->pid == guest_pid)
+	if (!ready())
+		return NULL;
+	/* The host is asked about this one only, not about hundreds each time. */
+	list_for_each_safe(p, next, &family->zombies, all_link) {
+		if (p->pid != guest_pid)
+			continue;
+		if (!is_reaped(p))
 			return p;
+		drop(p);
+	}
 	return NULL;
 }
 
