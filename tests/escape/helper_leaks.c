@@ -182,11 +182,13 @@ static void fill_pools(void)
 			close(pairs[i][1]);
 		}
 	}
-	for (int i = 0; i < 2; i++) {
-		static const char *const files[] = { "/tmp/x", "/dev/shm/x" };
-		close(open(files[i], O_CREAT | O_WRONLY, 0600));
-		unlink(files[i]);
+	for (int i = 0; i < 1000; i++) { /* tables of names do not become smaller */
+		char name[32];
+		snprintf(name, sizeof(name), "%s/%d", i % 2 ? "/tmp" : "/dev/shm", i);
+		close(open(name, O_CREAT | O_WRONLY, 0600));
 	}
+	clear("/tmp");
+	clear("/dev/shm");
 	for (size_t i = 0; i < sizeof(lasting) / sizeof(char *); i++) {
 		int fd = open(lasting[i], O_RDONLY | O_NONBLOCK | O_NOCTTY);
 		flock(fd, LOCK_SH);
