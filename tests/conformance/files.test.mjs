@@ -21,6 +21,18 @@ withSandbox('empty files, in every form', async (sandbox) => {
   assert.equal((await sandbox.files.getInfo('empty')).size, 0)
 })
 
+withSandbox('files of /proc have content, though no size', async (sandbox) => {
+  const id = await sandbox.files.read('/proc/sys/kernel/random/boot_id')
+  assert.match(id, /^[0-9a-f-]{36}\n$/)
+  assert.equal((await sandbox.commands.run('cat /proc/sys/kernel/random/boot_id')).stdout, id)
+  assert.match(await sandbox.files.read('/proc/1/status'), /^Name:/)
+  if (isNew) return // its sandboxes want a token of whoever asks without the SDK
+  const answer = await sandboxFetch(sandbox, 49983, '/files?path=/proc/version', { headers: { 'accept-encoding': 'gzip, identity;q=0' } })
+  assert.equal(answer.headers.get('content-encoding'), 'gzip')
+  assert.match(await answer.text(), /^Linux version/)
+  assert.equal((await sandboxFetch(sandbox, 49983, '/files?path=/proc/version', { method: 'HEAD' })).status, 200)
+}, { secure: false })
+
 withSandbox('writing replaces, and makes the directories above', async (sandbox) => {
   await sandbox.files.write('/tmp/deep/er/file', 'a longer content')
   await sandbox.files.write('/tmp/deep/er/file', 'short')

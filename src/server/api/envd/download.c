@@ -1,6 +1,7 @@
 /*
  * GET /files: FS_STAT says what it is, FS_READ sends it through a pipe. Ranges, conditions on the date, and
- * gzip for those who forbid anything else.
+ * gzip for those who forbid anything else. Files without a size may have content all the same, as those of
+ * /proc: their head waits for the first bytes, or for the news that there are none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,8 +38,13 @@ struct download {
 	char path[PATH_BYTES_MAX], user[64];
 	enum files_coding coding;
 	bool head_only;
-	uint64_t length;   /* to be sent */
-	uint64_t sent;	   /* of it */
+	bool unsized; /* the file's size is 0: length is not known before its end */
+	bool begun;   /* the head is sent */
+	bool ended;   /* the pipe has */
+	int error;    /* of reading */
+	const char *type;
+	uint64_t length; /* to be sent */
+	uint64_t sent;	 /* of it */
 	struct pipe_reader *reader;
 	z_stream *deflate;
 };
@@ -81,6 +87,14 @@ static void sandbox_gone(struct sandbox_attachment *a)
 
 /* ---- the bytes ---- */
 
+static void begin(struct download *d, int status, uint64_t length)
+{
+	if (d->deflate)
+		http_set(d->x, "content-encoding", "gzip");
+	http_start(d->x, status, d->type, d->deflate ? UINT64_MAX : length);
+	d->begun = true;
+}
+
 static void compress_piece(struct download *d, const uint8_t *data, size_t size, int flush)
 {
 	static uint8_t out[16384];
@@ -101,6 +115,8 @@ static void on_data(void *ctx, const uint8_t *data, size_t size)
 	/* What was announced is sent, even if the file grows meanwhile. */
 	size_t n = (size_t)MIN(size, d->length - d->sent);
 
+	if (!d->begun)
+		begin(d, 200, UINT64_MAX);
 	d->sent += n;
 	if (d->deflate)
 		compress_piece(d, data, n, Z_NO_FLUSH);
@@ -110,11 +126,36 @@ static void on_data(void *ctx, const uint8_t *data, size_t size)
 		pipe_reader_pause(d->reader, true);
 }
 
+/* Both have come, the end of the pipe and the kernel process's answer. */
+static void end_unsized(struct download *d)
+{
+	if (d->error && !d->begun) {
+		files_fail(release(d), d->error, 0, "it cannot be read");
+		return;
+	}
+	if (!d->begun)
+		begin(d, 200, 0);
+	if (!d->error && d->deflate)
+		compress_piece(d, NULL, 0, Z_FINISH);
+	bool whole = !d->error;
+	struct http_exchange *x = release(d);
+	if (whole)
+		http_finish(x);
+	else
+		http_abort(x);
+}
+
 static void on_end(void *ctx)
 {
 	struct download *d = ctx;
 	bool whole = d->sent == d->length;
 
+	if (d->unsized) {
+		d->ended = true;
+		if (!d->request)
+			end_unsized(d);
+		return;
+	}
 	if (whole && d->deflate)
 		compress_piece(d, NULL, 0, Z_FINISH);
 	struct http_exchange *x = release(d);
@@ -163,7 +204,8 @@ static const char *wanted_range(const struct download *d, const struct wire_entr
 	const char *range = http_header(d->x, "range"), *condition = http_header(d->x, "if-range");
 	int64_t time;
 
-	if (condition && (http_date_parse(condition, &time) < 0 || time != e->mtime_ns / NS_PER_SEC))
+	if (condition &&
+	    (http_date_parse(condition, &time) < 0 || time != e->mtime_ns / NS_PER_SEC))
 		return NULL;
 	return d->coding == FILES_GZIP ? NULL : range;
 }
@@ -177,7 +219,6 @@ static int start_gzip(struct download *d)
 		d->deflate = NULL;
 		return -ENOMEM;
 	}
-	http_set(d->x, "content-encoding", "gzip");
 	return 0;
 }
 
@@ -185,9 +226,13 @@ static void read_answered(void *ctx, const struct runtime_answer *a)
 {
 	struct download *d = ctx;
 
-	if (a->error || a->type == WIRE_DONE)
-		d->request = 0;
+	if (!a->error && a->type != WIRE_DONE)
+		return;
+	d->request = 0;
+	d->error = a->error;
 	/* An error closes the pipe, whose end then finds that bytes are missing. */
+	if (d->unsized && d->ended)
+		end_unsized(d);
 }
 
 static int start_reading(struct download *d, uint64_t first)
@@ -209,8 +254,8 @@ static int start_reading(struct download *d, uint64_t first)
 	wire_put_str(&out, d->path);
 	wire_put_u64(&out, first);
 	wire_put_u64(&out, d->length);
-	uint32_t request = runtime_call(d->sandbox->runtime, WIRE_FS_READ, &out, far,
-					read_answered, d);
+	uint32_t request =
+		runtime_call(d->sandbox->runtime, WIRE_FS_READ, &out, far, read_answered, d);
 	if (request)
 		d->request = request;
 	return 0;
@@ -218,11 +263,11 @@ static int start_reading(struct download *d, uint64_t first)
 
 static void send_file(struct download *d, const struct wire_entry *e)
 {
-	const char *type = mime_type(e->name);
 	uint64_t first = 0;
 	char content_range[80];
 	int status = 200;
 
+	d->type = mime_type(e->name);
 	d->length = e->size;
 	switch (range_parse(wanted_range(d, e), e->size, &first, &d->length)) {
 	case RANGE_UNSATISFIABLE:
@@ -246,14 +291,20 @@ static void send_file(struct download *d, const struct wire_entry *e)
 		http_error(release(d), 503, "out of memory");
 		return;
 	}
-	http_start(d->x, status, type, d->deflate ? UINT64_MAX : d->length);
-	if (d->head_only || (d->length == 0 && !d->deflate)) {
+	d->unsized = e->size == 0 && !d->head_only;
+	if (d->unsized)
+		d->length = UINT64_MAX;
+	else
+		begin(d, status, d->length);
+	if (d->head_only) {
 		http_finish(release(d));
 		return;
 	}
 	http_on_drain(d->x, UNSENT_MAX / 2, drained, d);
-	if (start_reading(d, first) < 0)
+	if (start_reading(d, first) < 0 && d->begun)
 		http_abort(release(d));
+	else if (!d->reader)
+		http_error(release(d), 503, "out of descriptors or memory");
 }
 
 /* What FS_STAT says of a link is its own size: what it points to is asked for by its path. */
@@ -266,8 +317,8 @@ static void ask(struct download *d)
 
 	wire_put_str(&out, d->user);
 	wire_put_str(&out, d->path);
-	uint32_t request = runtime_call(d->sandbox->runtime, WIRE_FS_STAT, &out, -1, stat_answered,
-					d);
+	uint32_t request =
+		runtime_call(d->sandbox->runtime, WIRE_FS_STAT, &out, -1, stat_answered, d);
 	if (request)
 		d->request = request;
 }
