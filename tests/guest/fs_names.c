@@ -109,6 +109,49 @@ TEST(hard_links)
 	fs_leave();
 }
 
+TEST(hard_links_to_files_of_others)
+{
+	static const struct {
+		mode_t mode;
+		int error;
+	} files[] = { { 0644, EPERM }, { 0666, 0 },	 { 0622, EPERM },
+		      { 04777, EPERM }, { 02777, EPERM }, { 02766, 0 } };
+
+	if (geteuid() != 0)
+		SKIP("needs root");
+	if (fs_get("/proc/sys/fs/protected_hardlinks")[0] != '1')
+		SKIP("this host allows them");
+	fs_enter();
+	CHECK_EQ(chmod(".", 01777), 0);
+	CHECK_EQ(symlink("0", "l"), 0);
+	CHECK_EQ(mkfifo("p", 0), 0);
+	CHECK_EQ(chmod("p", 0666), 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char name[8], other[8];
+		snprintf(name, sizeof(name), "%zu", i);
+		snprintf(other, sizeof(other), "%zu.n", i);
+		fs_put(name, "");
+		CHECK_EQ(chmod(name, files[i].mode), 0);
+		CHECK_EQ(setresuid(1000, 1000, 0), 0);
+		if (files[i].error)
+			CHECK_ERRNO(link(name, other), files[i].error);
+		else
+			CHECK_EQ(link(name, other), 0);
+		CHECK_EQ(setresuid(0, 0, 0), 0);
+		CHECK_EQ(chown(name, 1000, 1000), 0);
+		CHECK_EQ(chmod(name, files[i].mode), 0);
+		CHECK_EQ(setresuid(1000, 1000, 0), 0);
+		snprintf(other, sizeof(other), "%zu.o", i);
+		CHECK_EQ(link(name, other), 0);
+		CHECK_EQ(setresuid(0, 0, 0), 0);
+	}
+	CHECK_EQ(setresuid(1000, 1000, 0), 0);
+	CHECK_ERRNO(link("l", "m"), EPERM);
+	CHECK_ERRNO(link("p", "q"), EPERM);
+	CHECK_EQ(setresuid(0, 0, 0), 0);
+	fs_leave();
+}
+
 TEST(symbolic_links)
 {
 	fs_enter();

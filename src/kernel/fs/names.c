@@ -189,6 +189,19 @@ long sys_unlinkat(struct call *c)
 
 /* ---- links ---- */
 
+/* fs.protected_hardlinks, proc(5): who does not own a file may not keep it alive, or use it after its owner
+ * thought it gone, unless he could read and write it anyway and it gives nobody rights. */
+static bool may_link(struct task *t, struct inode *inode)
+{
+	const uint32_t gives_group = S_ISGID | S_IXGRP;
+
+	if (t->cred->fsuid == inode->uid || cred_capable(t->cred, CAP_FOWNER))
+		return true;
+	return S_ISREG(inode->mode) && !(inode->mode & S_ISUID) &&
+	       (inode->mode & gives_group) != gives_group &&
+	       inode_permission(t, inode, R_OK | W_OK) == 0;
+}
+
 static int link_to(struct task *t, struct path old, struct namei *n)
 {
 	struct inode *inode = old.dentry->inode, *dir = n->dir.dentry->inode;
@@ -197,6 +210,8 @@ static int link_to(struct task *t, struct path old, struct namei *n)
 		return r;
 	if (old.mnt != n->dir.mnt)
 		return -EXDEV;
+	if (!may_link(t, inode))
+		return -EPERM;
 	if (S_ISDIR(inode->mode) || !inode_ops(dir)->link)
 		return -EPERM;
 	if (inode->nlink == 0 && !inode->linkable)
