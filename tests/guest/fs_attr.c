@@ -1,4 +1,5 @@
 /* Modes, owners, times, extended attributes, statx, statfs. */
+/* also as root */
 /* cflags: -Wno-stringop-overflow -Wno-stringop-overread */
 #include "check.h"
 #include "fs_dir.h"

@@ -1,4 +1,5 @@
 /* Making, linking, renaming and removing names. */
+/* also as root */
 #include "check.h"
 #include "fs_dir.h"
 

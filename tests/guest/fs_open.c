@@ -1,4 +1,5 @@
 /* open(2) and its flags. */
+/* also as root */
 #include "check.h"
 #include "fs_dir.h"
 

@@ -1,4 +1,5 @@
 /* Path resolution: links, dots, slashes, lengths, openat2. path_resolution(7). */
+/* also as root */
 #include "check.h"
 #include "fs_dir.h"
 

@@ -1,4 +1,5 @@
 /* System V semaphores and message queues. */
+/* also as root */
 #include "check.h"
 
 #include <sys/ipc.h>

@@ -1,4 +1,5 @@
 /* Ancillary data of unix sockets: descriptors, credentials. */
+/* also as root */
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>

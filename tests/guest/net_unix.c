@@ -1,4 +1,5 @@
 /* Unix sockets: streams, messages, names, shutdown, errors. */
+/* also as root */
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>

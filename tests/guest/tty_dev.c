@@ -1,4 +1,5 @@
 /* Devices: /dev and its nodes. */
+/* also as root */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>

@@ -1,4 +1,5 @@
 /* Pseudo-terminals: pairs, line editing, raw reads, hang-up, packet mode, window size. */
+/* also as root */
 #include <dirent.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
