@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
 
@@ -91,6 +92,32 @@ TEST(blocking_read_of_a_childs_death)
 	CHECK_EQ(si.ssi_status, 42);
 	CHECK_EQ(si.ssi_code, CLD_EXITED);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+TEST(death_of_an_orphan_that_is_ours)
+{
+	int fd = make(SFD_CLOEXEC, SIGCHLD, 0), end[2], status;
+
+	CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	CHECK_EQ(pipe(end), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		char b;
+		if (fork() == 0) {
+			close(end[1]);
+			_exit(read(end[0], &b, 1) == 0 ? 7 : 1);
+		}
+		_exit(0);
+	}
+	CHECK_EQ(take(fd).ssi_pid, pid);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	close(end[1]);
+	pid = (pid_t)take(fd).ssi_pid;
+	CHECK_EQ(waitpid(-1, &status, 0), pid);
+	CHECK_EQ(WEXITSTATUS(status), 7);
+	CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+	close(end[0]);
+	close(fd);
 }
 
 TEST(blocking_read_of_a_sent_signal)

@@ -332,8 +332,8 @@ void process_died(int host_pid)
 	zombie_add(p);
 	waitq_wake(&p->exit_waitq, 0);
 	struct process *parent = process_find(p->ppid);
-	if (parent)
-		signalfd_kick(parent);
+	/* An orphan's parent may be a subreaper, which only the host knows. */
+	signalfd_kick(parent && parent->pid != 1 ? parent : NULL);
 	if (p->pid == 1)
 		sandbox_end(SANDBOX_FAULT, SANDBOX_INIT_KILLED);
 	else if (!parent || parent->pid == 1)
