@@ -2,8 +2,7 @@
  * The control plane's one table. Section numbers: the published protocol as our notes order it:
  * sandboxes, life, observation, templates, secrets, volumes, teams and keys.
  *
- * What is not here is answered with 404 by the router. Snapshots, forks and template builds need
- * checkpoints and come with them.
+ * What is not here is answered with 404 by the router, except for what the SDKs would misread (absent.c).
  */
 #include "base/util.h"
 #include "server/api/e2b/e2b.h"
@@ -28,6 +27,10 @@ const struct http_route e2b_routes[] = {
 	{ "POST", "/sandboxes/{id}/pause", e2b_pause, NULL },
 	{ "PUT", "/sandboxes/{id}/network", e2b_network, NULL },
 
+	{ "POST", "/sandboxes/{id}/snapshots", e2b_no_snapshots, NULL },
+	{ "POST", "/sandboxes/{id}/fork", e2b_no_snapshots, NULL },
+	{ "GET", "/snapshots", e2b_snapshot_list, NULL },
+
 	{ "GET", "/sandboxes/{id}/metrics", e2b_metrics, NULL },
 	{ "GET", "/sandboxes/{id}/logs", e2b_logs_v1, NULL },
 	{ "GET", "/v2/sandboxes/{id}/logs", e2b_logs_v2, NULL },
@@ -42,6 +45,9 @@ const struct http_route e2b_routes[] = {
 	{ "PATCH", "/templates/{id}", e2b_template_patch_v1, NULL },
 	{ "PATCH", "/v2/templates/{id}", e2b_template_patch_v2, NULL },
 	{ "GET", "/templates/{id}/tags", e2b_template_tags, NULL },
+	{ "POST", "/v3/templates", e2b_no_builds, NULL },
+	{ "POST", "/v2/templates", e2b_no_builds, NULL },
+	{ "POST", "/templates", e2b_no_builds, NULL },
 
 	{ "GET", "/secrets", e2b_secret_list, NULL },
 	{ "POST", "/secrets", e2b_secret_add, NULL },
