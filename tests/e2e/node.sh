@@ -46,32 +46,6 @@ function ticks() { let n = 0; const t = Date.now(), i = setInterval(() => { if (
 function signalled() { process.once("SIGUSR2", () => { console.log("usr2"); poll(); }); const alive = setInterval(() => {}, 1000); process.once("SIGUSR2", () => clearInterval(alive)); process.kill(process.pid, "SIGUSR2"); }
 function poll() { fs.watchFile("w/f", { interval: 30 }, (a, b) => { console.log("size", a.size); fs.unwatchFile("w/f"); }); setTimeout(() => fs.writeFileSync("w/f", "12345"), 60); }
 X
-n t.js | sort
-## worker threads
-cat > t.js <<'X'
-const { Worker, isMainThread, parentPort, workerData } = require("worker_threads");
-if (isMainThread) { const sab = new SharedArrayBuffer(4), a = new Int32Array(sab); let done = 0; for (let i = 0; i < 4; i++) new Worker(__filename, { workerData: { i, sab } }).on("message", m => {}).on("exit", c => { if (++done == 4) console.log(a[0], c); }); }
-else { const a = new Int32Array(workerData.sab); for (let k = 0; k < 1000; k++) Atomics.add(a, 0, workerData.i); parentPort.postMessage("ok"); }
-X
-n t.js
-## child processes
-cat > t.js <<'X'
-const c = require("child_process");
-console.log(String(c.execSync("echo sync")), c.spawnSync("sh", ["-c", "exit 4"]).status); if (process.argv[2] == "kid") { process.on("message", m => { process.send(m * 2); process.disconnect(); }); }
-else { const f = c.fork(__filename, ["kid"], { silent: true }); f.on("message", m => console.log("ipc", m)); f.send(21); f.on("exit", x => { console.log("exit", x); const k = c.spawn("sleep", ["9"]); k.on("exit", (a, b) => { console.log(a, b); const p = c.spawn("cat"); let n = 0; p.stdout.on("data", d => n += d.length).on("end", () => { console.log(n); c.exec("nosuch", e => { console.log(e.code); c.execFile("/bin/echo", ["a"], (e, o) => console.log(o)); }); }); p.stdin.end(Buffer.alloc(1000000)); }); k.kill(); }); }
-X
-n t.js
-## streams and files
-cat > t.js <<'X'
-const fs = require("fs"), zlib = require("zlib"), { pipeline } = require("stream/promises"), crypto = require("crypto"), path = require("path");
-(async () => { fs.writeFileSync("big", Buffer.alloc(3e6, "abc")); await pipeline(fs.createReadStream("big"), zlib.createGzip(), fs.createWriteStream("big.gz")); await pipeline(fs.createReadStream("big.gz"), zlib.createGunzip(), fs.createWriteStream("back")); console.log(fs.readFileSync("big").equals(fs.readFileSync("back"))); console.log(crypto.createHash("sha1").update(fs.readFileSync("big")).digest("hex")); fs.mkdirSync("a/b/c", { recursive: true }); fs.symlinkSync("a", "l"); console.log(fs.readdirSync("."), fs.realpathSync("l/b"), fs.statSync("big").size); await fs.promises.rm("a", { recursive: true }); fs.copyFileSync("big", "c2"); fs.renameSync("c2", "c3"); fs.appendFileSync("c3", "x"); fs.truncateSync("c3", 5); console.log(fs.readFileSync("c3", "utf8")); try { fs.readFileSync("none") } catch (e) { console.log(e.code) } for await (const l of require("readline").createInterface({ input: fs.createReadStream("t.js") })) { console.log(l.length > 5); break; } const h = await fs.promises.open("c3", "r+"); await h.write("YY", 1); await h.sync(); await h.close(); console.log(fs.readFileSync("c3", "utf8"), fs.existsSync("/nope"), fs.accessSync(".")); console.log(fs.mkdtempSync("tmp-").length, fs.opendirSync(".").readSync() != null); })();
-X
-n t.js
-## watch and timers
-cat > t.js <<'X'
-const fs = require("fs"); fs.mkdirSync("w"); const w = fs.watch("w", (e, f) => { console.log(e, f); w.close(); }); setTimeout(() => fs.writeFileSync("w/new", "1"), 50);
-let n = 0; const t = Date.now(), i = setInterval(() => { if (++n == 5) { clearInterval(i); console.log("ticks", Date.now() - t >= 95); } }, 20); setImmediate(() => console.log("immediate")); process.nextTick(() => console.log("tick")); Promise.resolve().then(() => console.log("micro")); setTimeout(() => { fs.watchFile("w/f", { interval: 30 }, (a, b) => { console.log("size", a.size); fs.unwatchFile("w/f"); }); setTimeout(() => fs.writeFileSync("w/f", "12345"), 60); }, 300); process.on("SIGUSR2", () => console.log("usr2")); setTimeout(() => process.kill(process.pid, "SIGUSR2"), 200); process.on("exit", () => console.log("bye"));
-X
 n t.js
 ## dns and os
 n -e 'require("dns").lookup("localhost", { family: 4 }, (e, a) => console.log(e && e.code, a)); const i = require("os").networkInterfaces(); console.log(i.lo && i.lo[0].address); console.log(require("os").tmpdir(), require("os").EOL.length, process.uptime() > 0, process.memoryUsage().rss > 1e6, process.umask() >= 0)'
