@@ -1,4 +1,5 @@
 /* `hotcell logs`: what commands printed, and events of the sandbox's life. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,64 +39,43 @@ static void print_entry(const struct client_options *o, json_t *e)
 	free(shown);
 }
 
-/* Entries may share a millisecond with those seen before: these are not shown again. */
-struct position {
-	int64_t ms;
-	json_t *seen; /* entries of that millisecond */
-};
-
-static bool is_new(const struct position *p, json_t *e)
+/* Entries are numbered; those that are missing had been dropped before they were asked for. */
+static int take_entry(struct client_options *o, json_t *e, json_int_t *last, struct error *err)
 {
-	json_t *old;
-	size_t i;
+	json_int_t number = json_integer_value(json_object_get(e, "sequence"));
 
-	json_array_foreach(p->seen, i, old)
-	{
-		if (json_equal(old, e))
-			return false;
+	if (number <= *last)
+		return error_set(err, EPROTO, "the server's answer is no log that is in order");
+	if (number - *last > 1) {
+		fflush(stdout);
+		fprintf(stderr, "hotcell: %lld entries that were here are not kept any more\n",
+			(long long)(number - *last - 1));
 	}
-	return true;
+	*last = number;
+	print_entry(o, e);
+	return 0;
 }
 
-/* One page; the number of entries that are new, 0 = that was all. */
-static int show(struct client_options *o, const char *id, struct position *p, struct error *err)
+/* One page behind the entry that was shown last; the number of entries. */
+static int show(struct client_options *o, const char *id, json_int_t *last, struct error *err)
 {
 	char path[160];
 	json_t *answer = NULL, *e;
 	size_t i;
-	char shown_at[32] = "";
-	int shown = 0;
 
-	snprintf(path, sizeof(path), "/v2/sandboxes/%s/logs?limit=%d&direction=forward&cursor=%lld",
-		 id, PAGE, (long long)p->ms);
+	snprintf(path, sizeof(path), "/v2/sandboxes/%s/logs?limit=%d&direction=forward&after=%lld",
+		 id, PAGE, (long long)*last);
 	int r = call(&o->endpoint, "GET", path, NULL, &answer, err);
-	json_array_foreach(json_object_get(answer, "logs"), i, e)
+	json_t *entries = json_object_get(answer, "logs");
+	json_array_foreach(entries, i, e)
 	{
-		const char *at = json_string_value(json_object_get(e, "timestamp"));
-		int64_t ms = (int64_t)(parse_time(at) * 1000 + 0.5 / 1000);
-		snprintf(shown_at, sizeof(shown_at), "%s", at ? at : "");
-		if (!is_new(p, e))
-			continue;
-		print_entry(o, e);
-		shown++;
-		if (ms > p->ms) {
-			json_array_clear(p->seen);
-			p->ms = ms;
-		}
-		json_array_append(p->seen, e);
+		if (r >= 0)
+			r = take_entry(o, e, last, err);
 	}
-	/* A page full of one millisecond: what else it has cannot be asked for. */
-	clean_text(shown_at);
-	if (shown == 0 && json_array_size(json_object_get(answer, "logs")) == PAGE) {
-		fprintf(stderr,
-			"hotcell: of lines that came in one millisecond, no more than %d are "
-			"shown (%.19s)\n",
-			PAGE, shown_at);
-		p->ms++;
-		shown = 1;
-	}
+	if (r >= 0)
+		r = (int)json_array_size(entries);
 	json_decref(answer);
-	return r < 0 ? r : shown;
+	return r;
 }
 
 /* The end of a sandbox is the end of its log. */
@@ -110,9 +90,9 @@ static bool is_alive(struct client_options *o, const char *id)
 
 static int run_logs(struct client_options *o)
 {
-	struct position p = { .seen = json_array() };
 	struct timespec pause = { .tv_nsec = FOLLOW_MS * (long)NSEC_PER_MSEC };
 	struct error err;
+	json_int_t last = 0;
 	char id[24];
 	bool alive = true;
 	int r = client_find(o, o->arguments[0], "running,paused,ended", id, &err);
@@ -120,14 +100,13 @@ static int run_logs(struct client_options *o)
 	while (r >= 0 && alive) {
 		/* Asked first: what comes between the two is still shown. */
 		alive = o->follow && is_alive(o, id);
-		while ((r = show(o, id, &p, &err)) > 0)
+		while ((r = show(o, id, &last, &err)) > 0)
 			;
 		if (fflush(stdout) != 0)
 			break;
 		if (r == 0 && alive)
 			nanosleep(&pause, NULL);
 	}
-	json_decref(p.seen);
 	return r < 0 ? client_fail(&err) : 0;
 }
 

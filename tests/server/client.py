@@ -1,4 +1,4 @@
-"""`hotcell ps`, `top`, `logs`, `kill`, `forward`, `cert` and what all verbs have in common."""
+"""`hotcell ps`, `top`, `kill`, `forward`, `cert` and what all verbs have in common."""
 import json
 import os
 import re
@@ -106,7 +106,7 @@ def test_controls_are_not_obeyed():
     check("\x1b" not in done.stderr and "\u009b" not in done.stderr, ascii(done.stderr))
 
 
-# ---- ps, top, kill, logs ----
+# ---- ps, top, kill ----
 
 def test_ps():
     with Client() as c:
@@ -157,40 +157,6 @@ def test_top_once():
         check_equal(lines[0].split(), ["SANDBOX", "TEMPLATE", "CPU", "MEMORY", "DISK"])
         check(lines[1].startswith(id) and "\x1b" not in lines[1], lines)
         check(isinstance(json.loads(c.output("top", "--json")), dict), "JSON")
-
-
-def test_logs():
-    with Client(pool=0) as c:
-        id = c.create()
-        c.inside(id, "echo one; printf 'a\\033[31mb\\n'; echo two >&2")
-        text = c.output("logs", id).decode()
-        check(re.search(r"^[\d-]+T[\d:]+  stdout +one$", text, re.M), text)
-        check("\x1b" not in text and "a?[31mb" in text, text)
-        check(re.search(r"stderr +two$", text, re.M), text)
-        entries = [json.loads(line) for line in c.output("logs", "--json", id).splitlines()]
-        check("one" in {e["message"] for e in entries}, entries)
-        for first in range(1, 3000, 600):
-            c.inside(id, f"seq {first} {first + 599}")
-        lines = [line.split()[-1] for line in c.output("logs", id[:15]).decode().splitlines()]
-        check_equal([n for n in lines if n.isdigit()], [str(n) for n in range(1, 3001)])
-        c.inside(id, "seq 4001 6000")  # at once: more than can be asked for
-        check("one millisecond" in c.verb("logs", id)[2], "it does not say that lines are left out")
-        c.output("kill", id)
-        check("one" in c.output("logs", id).decode(), "the log of one that has ended")
-
-
-def test_logs_follow():
-    with Client(pool=0) as c:
-        id = c.create()
-        c.inside(id, "echo before")
-        with c.open("logs", "-f", id) as child:
-            while b"before" not in child.stdout.readline():
-                pass
-            c.inside(id, "echo after")
-            while b"after" not in child.stdout.readline():
-                pass
-            c.output("kill", id)
-            check_equal(child.wait(20), 0, "it ends with the sandbox")
 
 
 # ---- forward ----

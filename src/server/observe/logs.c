@@ -4,10 +4,14 @@
  * crash of the daemon costs half a second of log at most, and what is kept is bounded: a file that has
  * reached half of log_bytes replaces the older one.
  *
- * A frame is a fixed head and three texts. A torn one (a crash, a full disk) ends the reading of its
- * file; the next frame of a living sandbox begins a new file then.
+ * A frame is a fixed head and three texts. A torn one (a crash, a full disk) costs itself alone.
  *
- * A sandbox that logs more than RATE bytes in a second loses lines; how many is logged.
+ * Entries are numbered from 1, over the whole life of the sandbox. Readers go on behind a number, so they
+ * miss nothing, however many entries share a moment; a number that is not there is an entry that is not
+ * kept any more.
+ *
+ * A sandbox that logs more than RATE bytes in a second loses lines, which get no numbers; how many is
+ * logged.
  */
 #include "server/observe/logs.h"
 
@@ -65,118 +69,7 @@ static void log_path(const struct server *server, const char *id, const char *su
 	snprintf(ret, size, "%s/logs/%s.log%s", server->config->data_dir, id, suffix);
 }
 
-/* ---- writing ---- */
-
-static void append_to_file(struct sandbox *s, struct log_ring *ring)
-{
-	char path[512], old[512];
-	struct stat st;
-	log_path(s->server, s->record.id, "", path, sizeof(path));
-	if (stat(path, &st) == 0 && (uint64_t)st.st_size >= s->server->config->log_bytes / 2) {
-		log_path(s->server, s->record.id, ".1", old, sizeof(old));
-		(void)rename(path, old);
-	}
-	AUTO_CLOSE int fd =
-		open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int r = fd < 0 ? -errno : io_write_all(fd, ring->unsent.data, ring->unsent.size);
-	if (r < 0)
-		daemon_log(DAEMON_WARN, "logs.failed", TEXT_FIELD("sandbox", s->record.id),
-			   TEXT_FIELD("error", strerror(-r)));
-	buffer_fini(&ring->unsent);
-}
-
-void logs_flush(struct sandbox *s)
-{
-	if (s->logs && s->logs->unsent.size)
-		append_to_file(s, s->logs);
-}
-
-static void put_frame(struct log_ring *ring, enum log_level level, const char *logger,
-		      const char *message, const char *fields)
-{
-	struct frame f = { .magic = FRAME_MAGIC, .at_us = store_now_us(), .level = level };
-	size_t message_size = strnlen(message, MESSAGE_MAX);
-	/* A cut must not fall inside of a character. */
-	while (message_size == MESSAGE_MAX && message_size > 0 &&
-	       ((unsigned char)message[message_size] & 0xc0) == 0x80)
-		message_size--;
-	f.sequence = ++ring->sequence;
-	f.logger_size = (uint32_t)strlen(logger) + 1;
-	f.message_size = (uint32_t)message_size + 1;
-	f.fields_size = (uint32_t)strlen(fields) + 1;
-	f.size = (uint32_t)sizeof(f) + f.logger_size + f.message_size + f.fields_size;
-	if (buffer_reserve(&ring->unsent, f.size) < 0)
-		return;
-	buffer_append(&ring->unsent, &f, sizeof(f));
-	buffer_append(&ring->unsent, logger, f.logger_size);
-	buffer_append(&ring->unsent, message, message_size);
-	buffer_append(&ring->unsent, "", 1);
-	buffer_append(&ring->unsent, fields, f.fields_size);
-}
-
-static struct log_ring *get_ring(struct sandbox *s)
-{
-	if (!s->logs) {
-		s->logs = calloc(1, sizeof(*s->logs));
-		if (s->logs)
-			buffer_init(&s->logs->unsent, 4 * FLUSH_SIZE + MESSAGE_MAX + FIELDS_MAX);
-	}
-	return s->logs;
-}
-
-static bool admit(struct log_ring *ring, size_t size)
-{
-	uint64_t second = clock_now_ns() / NSEC_PER_SEC;
-	char text[96];
-	if (ring->second != second) {
-		uint32_t left_out = ring->left_out;
-		ring->second = second;
-		ring->used = ring->left_out = 0;
-		if (left_out) {
-			snprintf(text, sizeof(text), "%u lines were left out: more than %u KiB/s",
-				 left_out, RATE >> 10);
-			put_frame(ring, LOG_WARN, "sandbox", text, "{}");
-		}
-	}
-	if (ring->used + size > RATE) {
-		ring->left_out++;
-		return false;
-	}
-	ring->used += (uint32_t)size;
-	return true;
-}
-
-void log_add(struct sandbox *s, enum log_level level, const char *logger, const char *message,
-	     const char *fields)
-{
-	struct log_ring *ring = get_ring(s);
-	if (!ring || strlen(logger) > 63 || !admit(ring, strnlen(message, MESSAGE_MAX) + 64))
-		return;
-	put_frame(ring, level, logger, message,
-		  fields && strlen(fields) < FIELDS_MAX ? fields : "{}");
-	if (ring->unsent.size >= FLUSH_SIZE)
-		append_to_file(s, ring);
-}
-
-void logs_end(struct sandbox *s)
-{
-	logs_flush(s);
-	if (s->logs)
-		buffer_fini(&s->logs->unsent);
-	free(s->logs);
-	s->logs = NULL;
-}
-
-void logs_remove(struct server *server, const char *id)
-{
-	char path[512];
-	log_path(server, id, "", path, sizeof(path));
-	(void)unlink(path);
-	log_path(server, id, ".1", path, sizeof(path));
-	(void)unlink(path);
-}
-
-/* ---- reading ---- */
+/* ---- files and frames ---- */
 
 /* Appends a file; one that is not there is empty. */
 static int read_file(const char *path, struct buffer *b)
@@ -219,6 +112,166 @@ static bool get_frame(const struct buffer *b, size_t at, struct frame *ret, stru
 	return p[ret->logger_size - 1] == '\0' &&
 	       p[ret->logger_size + ret->message_size - 1] == '\0' && p[texts - 1] == '\0';
 }
+
+static int load(struct server *server, const char *id, struct buffer *b)
+{
+	char path[512];
+	log_path(server, id, ".1", path, sizeof(path));
+	int r = read_file(path, b);
+	log_path(server, id, "", path, sizeof(path));
+	return r < 0 ? r : read_file(path, b);
+}
+
+/* ---- writing ---- */
+
+static void append_to_file(struct sandbox *s, struct log_ring *ring)
+{
+	char path[512], old[512];
+	struct stat st;
+	log_path(s->server, s->record.id, "", path, sizeof(path));
+	if (stat(path, &st) == 0 && (uint64_t)st.st_size >= s->server->config->log_bytes / 2) {
+		log_path(s->server, s->record.id, ".1", old, sizeof(old));
+		(void)rename(path, old);
+	}
+	AUTO_CLOSE int fd =
+		open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int r = fd < 0 ? -errno : io_write_all(fd, ring->unsent.data, ring->unsent.size);
+	if (r < 0)
+		daemon_log(DAEMON_WARN, "logs.failed", TEXT_FIELD("sandbox", s->record.id),
+			   TEXT_FIELD("error", strerror(-r)));
+	buffer_fini(&ring->unsent);
+}
+
+static void put_frame(struct log_ring *ring, enum log_level level, const char *logger,
+		      const char *message, const char *fields)
+{
+	struct frame f = { .magic = FRAME_MAGIC, .at_us = store_now_us(), .level = level };
+	size_t message_size = strnlen(message, MESSAGE_MAX);
+	/* A cut must not fall inside of a character. */
+	while (message_size == MESSAGE_MAX && message_size > 0 &&
+	       ((unsigned char)message[message_size] & 0xc0) == 0x80)
+		message_size--;
+	f.sequence = ++ring->sequence;
+	f.logger_size = (uint32_t)strlen(logger) + 1;
+	f.message_size = (uint32_t)message_size + 1;
+	f.fields_size = (uint32_t)strlen(fields) + 1;
+	f.size = (uint32_t)sizeof(f) + f.logger_size + f.message_size + f.fields_size;
+	if (buffer_reserve(&ring->unsent, f.size) < 0)
+		return;
+	buffer_append(&ring->unsent, &f, sizeof(f));
+	buffer_append(&ring->unsent, logger, f.logger_size);
+	buffer_append(&ring->unsent, message, message_size);
+	buffer_append(&ring->unsent, "", 1);
+	buffer_append(&ring->unsent, fields, f.fields_size);
+}
+
+/* A sandbox may have logged before: its numbers go on. */
+static uint64_t last_sequence(struct sandbox *s)
+{
+	struct buffer b;
+	struct frame f;
+	struct log_entry e;
+	uint64_t last = 0;
+	buffer_init(&b, 2 * s->server->config->log_bytes + 4 * FLUSH_SIZE);
+	(void)load(s->server, s->record.id, &b);
+	for (size_t at = 0; at < b.size;) {
+		if (!get_frame(&b, at, &f, &e)) {
+			at++;
+			continue;
+		}
+		last = MAX(last, f.sequence);
+		at += f.size;
+	}
+	buffer_fini(&b);
+	return last;
+}
+
+static struct log_ring *get_ring(struct sandbox *s)
+{
+	if (!s->logs) {
+		s->logs = calloc(1, sizeof(*s->logs));
+		if (s->logs) {
+			buffer_init(&s->logs->unsent, 4 * FLUSH_SIZE + MESSAGE_MAX + FIELDS_MAX);
+			s->logs->sequence = last_sequence(s);
+		}
+	}
+	return s->logs;
+}
+
+static void say_left_out(struct log_ring *ring)
+{
+	char text[96];
+	if (!ring->left_out)
+		return;
+	snprintf(text, sizeof(text), "%u lines were left out: more than %u KiB/s", ring->left_out,
+		 RATE >> 10);
+	ring->left_out = 0;
+	put_frame(ring, LOG_WARN, "sandbox", text, "{}");
+}
+
+static void begin_second(struct log_ring *ring)
+{
+	uint64_t second = clock_now_ns() / NSEC_PER_SEC;
+	if (ring->second == second)
+		return;
+	ring->second = second;
+	ring->used = 0;
+	say_left_out(ring);
+}
+
+static bool admit(struct log_ring *ring, size_t size)
+{
+	begin_second(ring);
+	if (ring->used + size > RATE) {
+		ring->left_out++;
+		return false;
+	}
+	ring->used += (uint32_t)size;
+	return true;
+}
+
+void log_add(struct sandbox *s, enum log_level level, const char *logger, const char *message,
+	     const char *fields)
+{
+	struct log_ring *ring = get_ring(s);
+	if (!ring || strlen(logger) > 63 || !admit(ring, strnlen(message, MESSAGE_MAX) + 64))
+		return;
+	put_frame(ring, level, logger, message,
+		  fields && strlen(fields) < FIELDS_MAX ? fields : "{}");
+	if (ring->unsent.size >= FLUSH_SIZE)
+		append_to_file(s, ring);
+}
+
+void logs_flush(struct sandbox *s)
+{
+	if (!s->logs)
+		return;
+	begin_second(s->logs);
+	if (s->logs->unsent.size)
+		append_to_file(s, s->logs);
+}
+
+void logs_end(struct sandbox *s)
+{
+	if (s->logs)
+		say_left_out(s->logs);
+	logs_flush(s);
+	if (s->logs)
+		buffer_fini(&s->logs->unsent);
+	free(s->logs);
+	s->logs = NULL;
+}
+
+void logs_remove(struct server *server, const char *id)
+{
+	char path[512];
+	log_path(server, id, "", path, sizeof(path));
+	(void)unlink(path);
+	log_path(server, id, ".1", path, sizeof(path));
+	(void)unlink(path);
+}
+
+/* ---- reading ---- */
 
 static bool matches(const struct log_entry *e, const struct log_query *q)
 {
@@ -264,15 +317,6 @@ static void find_frames(const struct buffer *b, const struct log_query *q, struc
 			return;
 		at += f.size;
 	}
-}
-
-static int load(struct server *server, const char *id, struct buffer *b)
-{
-	char path[512];
-	log_path(server, id, ".1", path, sizeof(path));
-	int r = read_file(path, b);
-	log_path(server, id, "", path, sizeof(path));
-	return r < 0 ? r : read_file(path, b);
 }
 
 static bool is_id(const char *id)

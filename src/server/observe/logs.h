@@ -15,10 +15,10 @@ const char *log_level_name(enum log_level l);
 
 struct log_entry {
 	int64_t at_us;
-	uint64_t sequence;
+	uint64_t sequence; /* from 1 without gaps; what is missing is not kept any more */
 	enum log_level level;
 	const char *logger;  /* "process", "sandbox", "envd" */
-	const char *message; /* valid UTF-8 */
+	const char *message; /* any bytes but zero */
 	const char *fields;  /* JSON object: pid, stream, … */
 };
 

@@ -137,15 +137,45 @@ TEST(a_flood_is_cut_and_said)
 	static char line[32 << 10];
 	open_it("16M");
 	memset(line, 'x', sizeof(line) - 1);
-	for (int i = 0; i < 200; i++)
-		add(LOG_INFO, line);
 	/* In the next second it is said. */
 	do {
-		add(LOG_INFO, "after");
+		for (int i = 0; i < 40; i++)
+			add(LOG_INFO, line);
 		query((struct log_query){ .search = "left out", .limit = 1 });
 	} while (count == 0);
-	query((struct log_query){ .search = "after", .backward = true, .limit = 1 });
-	CHECK_EQ(count, 1);
+	do {
+		add(LOG_INFO, "after");
+		query((struct log_query){ .search = "after", .limit = 1 });
+	} while (count == 0);
+	query((struct log_query){ .limit = 100000 });
+	CHECK_EQ(first, 1);
+	CHECK_EQ(count, last); /* what was left out has no number */
+}
+
+TEST(a_flood_before_the_end_is_said)
+{
+	static char line[32 << 10];
+	open_it("16M");
+	memset(line, 'x', sizeof(line) - 1);
+	/* A round that falls into two seconds may be let through. */
+	do {
+		for (int i = 0; i < 40; i++)
+			add(LOG_INFO, line);
+		logs_end(&sandbox);
+		query((struct log_query){ .search = "left out", .limit = 1 });
+	} while (count == 0);
+}
+
+TEST(numbers_go_on_with_the_file)
+{
+	open_it("1M");
+	add(LOG_INFO, "one");
+	add(LOG_INFO, "two");
+	logs_end(&sandbox);
+	add(LOG_INFO, "three");
+	CHECK_EQ(query((struct log_query){ .after_sequence = 2 }), 0);
+	CHECK_STR(text, "three ");
+	CHECK_EQ(last, 3);
 }
 
 TEST(a_torn_frame_costs_no_other)

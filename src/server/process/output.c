@@ -13,6 +13,9 @@ static void log_now(struct process *p, enum process_stream stream)
 	struct log_line *l = p->lines[stream];
 	char fields[64];
 
+	/* Texts end at a zero byte; what comes behind one is shown, too. */
+	for (size_t i = 0; i < l->length; i++)
+		l->bytes[i] = l->bytes[i] ? l->bytes[i] : ' ';
 	l->bytes[l->length] = '\0';
 	snprintf(fields, sizeof(fields), "{\"pid\":%u,\"stream\":\"%s\"}", p->pid, names[stream]);
 	log_add(p->sandbox, stream == PROCESS_STDERR ? LOG_WARN : LOG_INFO, "process", l->bytes,

@@ -81,7 +81,7 @@ void e2b_metrics_all(struct http_exchange *x)
 struct log_lists {
 	json_t *lines;	 /* {timestamp, line}: NULL = not wanted */
 	json_t *entries; /* {timestamp, level, message, fields} */
-	uint64_t last;
+	bool numbered;	 /* entries with their sequence */
 };
 
 static json_t *line_json(const struct log_entry *e)
@@ -90,7 +90,7 @@ static json_t *line_json(const struct log_entry *e)
 
 	json_object_set_new(line, "level", json_string(log_level_name(e->level)));
 	json_object_set_new(line, "logger", json_string(e->logger));
-	json_object_set_new(line, "message", json_string(e->message));
+	json_object_set_new(line, "message", reply_text(e->message));
 	char *text = json_dumps(line, JSON_COMPACT);
 	json_decref(line);
 	json_t *o = json_pack("{s:s}", "line", text ? text : "{}");
@@ -118,10 +118,11 @@ static json_t *fields_json(const struct log_entry *e)
 static void add_entry(void *ctx, const struct log_entry *e)
 {
 	struct log_lists *l = ctx;
-	json_t *entry = json_pack("{s:s, s:s, s:o}", "level", log_level_name(e->level), "message",
-				  e->message, "fields", fields_json(e));
+	json_t *entry = json_pack("{s:s, s:o, s:o}", "level", log_level_name(e->level), "message",
+				  reply_text(e->message), "fields", fields_json(e));
 
-	l->last = e->sequence;
+	if (entry && l->numbered)
+		json_object_set_new(entry, "sequence", json_integer((json_int_t)e->sequence));
 	if (entry) {
 		reply_set_time(entry, "timestamp", e->at_us);
 		json_array_append_new(l->entries, entry);
@@ -183,15 +184,32 @@ static bool read_level(struct http_exchange *x, enum log_level *ret)
 	return false;
 }
 
+/* Our own cursor, which is exact: the sequence of the entry that was seen last. */
+static bool read_after(struct http_exchange *x, struct log_query *q, bool *ret_numbered)
+{
+	const char *text = http_query_param(x, "after");
+	int64_t after;
+
+	*ret_numbered = text && *text;
+	if (!query_integer(x, "after", 0, &after))
+		return false;
+	q->after_sequence = (uint64_t)after;
+	if (after < 0)
+		http_error(x, 400, "after must not be negative");
+	return after >= 0;
+}
+
 /* cursor: milliseconds since the epoch. */
 void e2b_logs_v2(struct http_exchange *x)
 {
 	struct log_query q = { .from_us = INT64_MIN, .to_us = INT64_MAX };
 	const char *direction = http_query_param(x, "direction");
+	struct log_lists l = { NULL, NULL, false };
 	int64_t cursor, limit;
 
 	if (!authorized(x, NULL) || !query_integer(x, "cursor", -1, &cursor) ||
-	    !query_integer(x, "limit", LOG_LINES, &limit) || !read_level(x, &q.level))
+	    !query_integer(x, "limit", LOG_LINES, &limit) || !read_level(x, &q.level) ||
+	    !read_after(x, &q, &l.numbered))
 		return;
 	q.backward = direction && strcmp(direction, "backward") == 0;
 	q.search = http_query_param(x, "search");
@@ -202,7 +220,7 @@ void e2b_logs_v2(struct http_exchange *x)
 		else
 			q.from_us = cursor * 1000;
 	}
-	struct log_lists l = { .entries = json_array() };
+	l.entries = json_array();
 	if (read_logs(x, &q, &l) == 0)
 		reply_json(x, 200, json_pack("{s:O}", "logs", l.entries));
 	json_decref(l.entries);
