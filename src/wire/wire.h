@@ -96,7 +96,14 @@
 	/* `listen`: request of the LISTEN. fd: as that of DIAL, for whoever waits longest; without  \
 	 * one his connection is reset. DONE = connected (or reset). EAGAIN: nobody waits, or there   \
 	 * are too many connections; then another KNOCK comes when there are fewer. */              \
-	WIRE(41, ACCEPT, '>', "u32 listen")
+	WIRE(41, ACCEPT, '>', "u32 listen")                                                         \
+	/* fd: a stream socket or pipe that gets the sandbox's files as an image                    \
+	 * (kernel/checkpoint/image.h), then its end; then DONE. All processes stand meanwhile, and   \
+	 * no other message is read. After an ERROR the image is not complete. */                   \
+	WIRE(42, SAVE, '>', "")                                                                     \
+	/* fd: a stream that gives an image of a sandbox with the same mounts. Before anything runs   \
+	 * inside. DONE; or ERROR, and the sandbox ends unless that is EBUSY. */                     \
+	WIRE(43, LOAD, '>', "")
 
 enum wire_type {
 #define WIRE(number, name, direction, body) WIRE_##name = number,

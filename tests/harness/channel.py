@@ -22,7 +22,7 @@ TYPES = dict(CONFIG=1, READY=2, SPAWN=3, SPAWNED=4, INPUT=5, OUTPUT=6, OUTPUT_AC
              CANCEL=18, FS_STAT=20, FS_ENTRY=21, FS_LIST=22, FS_ENTRIES=23, FS_MAKE_DIR=24, FS_MOVE=25,
              FS_REMOVE=26, FS_READ=27, FS_WRITE=28, FS_WATCH=29, FS_EVENT=30, DIAL=31, FREEZE=32,
              THAW=33, REBOOT=34, SET_LIMITS=35, SET_HOSTNAME=36, LIST_PROCESSES=37, PROCESS_LIST=38,
-             LISTEN=39, KNOCK=40, ACCEPT=41)
+             LISTEN=39, KNOCK=40, ACCEPT=41, SAVE=42, LOAD=43)
 NAMES = {number: name for name, number in TYPES.items()}
 ABOUT = ["request", "program", "user", "cwd", "path"]
 EVENTS = [None, "create", "write", "remove", "rename", "chmod"]
@@ -355,6 +355,31 @@ class Sandbox:
 
     def cancel(self, request):
         self.channel.send("CANCEL", b"", request)
+
+    # ---- images of all files
+
+    def save(self, timeout=60):
+        near, far = socket.socketpair()
+        request = self.request("SAVE", b"", [far.fileno()])
+        far.close()
+        pieces = []
+        with near:
+            while data := near.recv(1 << 18):
+                pieces.append(data)
+        self.expect(request, "DONE", timeout)
+        return b"".join(pieces)
+
+    def load(self, image, timeout=60):
+        near, far = socket.socketpair()
+        request = self.request("LOAD", b"", [far.fileno()])
+        far.close()
+        with near:
+            try:
+                near.sendall(image)
+                near.shutdown(socket.SHUT_WR)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # the answer says why
+            self.expect(request, "DONE", timeout)
 
     # ---- the rest
 

@@ -66,10 +66,15 @@ bool control_congested(void)
 }
 
 /* Who does not read our answers is not read either: that bounds what we keep for him. */
+static bool may_read(void)
+{
+	return !control_congested() && !op_exclusive();
+}
+
 static void update_interest(void)
 {
 	static uint32_t interest = EPOLLIN;
-	uint32_t want = (control_congested() ? 0u : (uint32_t)EPOLLIN) |
+	uint32_t want = (may_read() ? (uint32_t)EPOLLIN : 0u) |
 			(channel_pending(&channel) ? (uint32_t)EPOLLOUT : 0u);
 
 	if (want != interest)
@@ -84,6 +89,11 @@ void control_send(uint32_t type, uint32_t request, const void *body, uint32_t le
 		sandbox_end(SANDBOX_FAULT, "the control channel broke");
 	else
 		update_interest();
+}
+
+void control_read_on(void)
+{
+	update_interest();
 }
 
 void control_error(uint32_t request, int error, uint32_t about, const char *text)
@@ -260,6 +270,8 @@ static const struct control_row {
 	[WIRE_LIST_PROCESSES] = { processes_message, 0 },
 	[WIRE_LISTEN] = { listen_message, 0 },
 	[WIRE_ACCEPT] = { accept_message, 1 },
+	[WIRE_SAVE] = { save_message, 1 },
+	[WIRE_LOAD] = { load_message, 1 },
 };
 
 /* False: not what this state of the protocol allows. The descriptors are used up in any case. */
@@ -288,7 +300,7 @@ void control_event(uint32_t events)
 			op_channel_drained();
 	}
 	/* What is left is still there in the next turn. */
-	for (int i = 0; i < MESSAGES_PER_TURN && (over || !control_congested()); i++) {
+	for (int i = 0; i < MESSAGES_PER_TURN && (over || may_read()); i++) {
 		r = channel_receive(&channel, false, &m);
 		if (r <= 0)
 			break;

@@ -25,5 +25,7 @@ void control_done(uint32_t request);
 bool control_congested(void);
 /* A fault at start: told to the parent as DIED, the process then exits. */
 _Noreturn void control_fail(int error, const char *what);
+/* An exclusive operation has ended: other messages are read again. */
+void control_read_on(void);
 /* DIED with statistics; waits until it is sent. */
 void control_finish(void);

@@ -26,6 +26,7 @@
 
 #include "base/util.h"
 #include "kernel/control/control.h"
+#include "kernel/control/op.h"
 #include "kernel/control/reboot.h"
 #include "kernel/control/requests.h"
 #include "kernel/core/arena.h"
@@ -42,7 +43,8 @@ enum freeze_phase { RUNNING, FREEZING, FROZEN, THAWING };
 
 struct freeze {
 	uint8_t phase;	  /* enum freeze_phase */
-	uint32_t request; /* FREEZE that waits for its answer */
+	bool for_save;	  /* a SAVE waits for it, else a FREEZE: */
+	uint32_t request; /* that waits for its answer */
 	uint64_t deadline;
 };
 
@@ -76,6 +78,23 @@ static void hold_calls(void)
 	}
 }
 
+static void thaw(struct freeze *s)
+{
+	s->phase = host_freezer_thaw() ? RUNNING : THAWING;
+	host_poll_listen(true);
+}
+
+/* Tells whoever waits for FREEZING: 0 or -errno. */
+static void answer(struct freeze *s, int r)
+{
+	if (s->for_save)
+		op_wake_all(OP_SAVE);
+	else if (r == 0)
+		control_done(s->request);
+	else
+		control_error(s->request, -r, WIRE_ABOUT_REQUEST, "freeze");
+}
+
 void freeze_end(void)
 {
 	struct freeze *s = get();
@@ -83,9 +102,8 @@ void freeze_end(void)
 	if (!freeze_active())
 		return;
 	if (s->phase == FREEZING)
-		control_error(s->request, ECANCELED, WIRE_ABOUT_REQUEST, "freeze");
-	s->phase = host_freezer_thaw() ? RUNNING : THAWING;
-	host_poll_listen(true);
+		answer(s, -ECANCELED);
+	thaw(s);
 }
 
 static void freeze_step(struct freeze *s)
@@ -96,14 +114,11 @@ static void freeze_step(struct freeze *s)
 		r = -ETIMEDOUT;
 	if (r == 0)
 		return;
-	if (r > 0) {
-		control_done(s->request);
+	if (r > 0)
 		s->phase = FROZEN;
-		return;
-	}
-	control_error(s->request, -r, WIRE_ABOUT_REQUEST, "freeze");
-	s->phase = host_freezer_thaw() ? RUNNING : THAWING;
-	host_poll_listen(true);
+	else
+		thaw(s);
+	answer(s, MIN(r, 0));
 }
 
 bool freeze_tick(void)
@@ -125,6 +140,37 @@ void freeze_process_died(int host_pid)
 		host_freezer_process_died(host_pid);
 }
 
+static void start(struct freeze *s, bool for_save, uint32_t request)
+{
+	s->phase = FREEZING;
+	s->for_save = for_save;
+	s->request = request;
+	s->deadline = clock_mono() + PATIENCE_NS;
+	host_poll_listen(false);
+	hold_calls();
+}
+
+int freeze_begin(void)
+{
+	struct freeze *s = get();
+
+	if (!s)
+		return -ENOMEM;
+	if (s->phase == FREEZING || reboot_active())
+		return -EBUSY;
+	if (s->phase == FROZEN)
+		return 0;
+	start(s, true, 0);
+	return 1;
+}
+
+int freeze_state(void)
+{
+	const struct freeze *s = get();
+
+	return s->phase == FROZEN ? 0 : s->phase == FREEZING ? -EINPROGRESS : -ETIMEDOUT;
+}
+
 bool freeze_message(const struct message *m, struct wire_in *in)
 {
 	struct freeze *s = get();
@@ -139,11 +185,7 @@ bool freeze_message(const struct message *m, struct wire_in *in)
 		control_done(m->header.request);
 		return true;
 	}
-	s->phase = FREEZING;
-	s->request = m->header.request;
-	s->deadline = clock_mono() + PATIENCE_NS;
-	host_poll_listen(false);
-	hold_calls();
+	start(s, false, m->header.request);
 	return true;
 }
 

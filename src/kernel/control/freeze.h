@@ -7,6 +7,13 @@
 
 /* No call of a guest is served, no woken call runs. */
 bool freeze_active(void);
+/*
+ * For SAVE: as FREEZE does it, but op_wake_all(OP_SAVE) instead of an answer. 1 = begun, to be ended with
+ * freeze_end(); 0 = frozen already; -EBUSY, -ENOMEM.
+ */
+int freeze_begin(void);
+/* 0 = everything stands; -EINPROGRESS; -ETIMEDOUT = it did not come to that. */
+int freeze_state(void);
 /* The event loop, every turn: true = ask again soon. */
 bool freeze_tick(void);
 /* A process died, on the host. */

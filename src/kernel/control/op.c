@@ -2,11 +2,13 @@
 
 #include <errno.h>
 
+#include "kernel/control/control.h"
 #include "kernel/control/op_kinds.h"
 #include "kernel/core/arena.h"
 
 struct op_state {
 	struct list all, runnable, congested;
+	struct op *exclusive; /* that is under way, NULL = none */
 	bool urgent; /* one of `runnable` is, perhaps */
 	uint32_t counts[OP_KIND_MAX];
 };
@@ -17,6 +19,7 @@ static const struct op_row {
 	enum op_result (*step)(struct op *op);
 	void (*release)(struct op *op); /* what the record owns */
 	bool urgent;			/* op_run_urgent() */
+	bool exclusive;
 } kinds[OP_KIND_MAX] = {
 	[OP_LIST] = { 64, list_step, list_release },
 	[OP_REMOVE] = { 64, remove_step, remove_release },
@@ -27,6 +30,8 @@ static const struct op_row {
 	[OP_PROCESSES] = { 16, processes_step, processes_release },
 	[OP_LISTEN] = { 8, listen_step, listen_release },
 	[OP_ACCEPT] = { 64, accept_step, accept_release },
+	[OP_SAVE] = { 1, save_step, save_release, .exclusive = true },
+	[OP_LOAD] = { 1, load_step, load_release, .exclusive = true },
 };
 
 static struct op_state *get(void)
@@ -79,6 +84,8 @@ int op_new(enum op_kind kind, uint32_t request, size_t size, void *ret)
 
 void op_start(struct op *op)
 {
+	if (kinds[op->kind].exclusive)
+		get()->exclusive = op;
 	op_wake(op);
 }
 
@@ -86,10 +93,15 @@ void op_free(struct op *op)
 {
 	if (!op)
 		return;
+	struct op_state *s = get();
 	kinds[op->kind].release(op);
 	list_del(&op->link);
 	list_del(&op->run_link);
-	get()->counts[op->kind]--;
+	s->counts[op->kind]--;
+	if (s->exclusive == op) {
+		s->exclusive = NULL;
+		control_read_on();
+	}
 	kfree(op);
 }
 
@@ -152,9 +164,26 @@ void op_channel_drained(void)
 		list_splice_tail(&get()->runnable, &get()->congested);
 }
 
+bool op_exclusive(void)
+{
+	return get() && get()->exclusive;
+}
+
+/* The next one to run, NULL = none. */
+static struct op *next_op(void)
+{
+	struct op_state *s = get();
+
+	if (!s || list_empty(&s->runnable))
+		return NULL;
+	if (s->exclusive)
+		return list_linked(&s->exclusive->run_link) ? s->exclusive : NULL;
+	return list_first(&s->runnable, struct op, run_link);
+}
+
 bool op_runnable(void)
 {
-	return get() && !list_empty(&get()->runnable);
+	return next_op();
 }
 
 static void step(struct op *op)
@@ -178,8 +207,10 @@ static void step(struct op *op)
 
 void op_run(void)
 {
-	if (op_runnable())
-		step(list_first(&get()->runnable, struct op, run_link));
+	struct op *op = next_op();
+
+	if (op)
+		step(op);
 }
 
 bool op_urgent(void)
@@ -192,7 +223,7 @@ void op_run_urgent(void)
 	struct op_state *s = get();
 	struct op *op, *next;
 
-	if (!s || !s->urgent)
+	if (!s || !s->urgent || s->exclusive)
 		return;
 	s->urgent = false;
 	list_for_each_safe(op, next, &s->runnable, run_link) {

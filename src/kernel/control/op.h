@@ -10,6 +10,10 @@
  *                |         +-----> OP_CONGESTED --channel drained--> run queue
  *                |         +-----> OP_END: freed
  *                +-- CANCEL: freed, at any time between steps
+ *
+ * An exclusive operation, from when it is started until it is freed, is the only one that runs, and the
+ * control channel is not read meanwhile: what has to find the files of one moment, or to make them. It
+ * cannot be cancelled; it ends when its stream does.
  */
 #pragma once
 
@@ -30,6 +34,8 @@ enum op_kind {
 	OP_PROCESSES,
 	OP_LISTEN,
 	OP_ACCEPT,
+	OP_SAVE,
+	OP_LOAD,
 	OP_KIND_MAX
 };
 
@@ -64,6 +70,9 @@ struct op *op_find(enum op_kind kind, uint32_t request);
 /* One more of this kind may be made. */
 bool op_room(enum op_kind kind);
 void op_wake_all(enum op_kind kind);
+
+/* An exclusive operation is under way. */
+bool op_exclusive(void);
 
 /* CANCEL. */
 void op_cancel(uint32_t request);

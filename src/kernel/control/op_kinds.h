@@ -16,4 +16,6 @@ OP_DECLARE(watch);
 OP_DECLARE(processes);
 OP_DECLARE(listen);
 OP_DECLARE(accept); /* listen.c */
+OP_DECLARE(save);
+OP_DECLARE(load);
 #undef OP_DECLARE

@@ -19,3 +19,5 @@ bool hostname_message(const struct message *m, struct wire_in *in);  /* settings
 bool freeze_message(const struct message *m, struct wire_in *in);    /* freeze.c */
 bool thaw_message(const struct message *m, struct wire_in *in);	     /* freeze.c */
 bool reboot_message(const struct message *m, struct wire_in *in);    /* reboot.c */
+bool save_message(const struct message *m, struct wire_in *in);	     /* save.c */
+bool load_message(const struct message *m, struct wire_in *in);	     /* load.c */

@@ -71,6 +71,7 @@ enum arena_root {
 	ROOT_SETTINGS,
 	ROOT_FREEZE,
 	ROOT_REBOOT,
+	ROOT_IMAGE,
 	ROOT_MAX,
 };
 void *arena_root(enum arena_root id, size_t size);

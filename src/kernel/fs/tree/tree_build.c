@@ -99,16 +99,22 @@ int tree_add_symlink(struct inode *dir, const char *name, const char *target)
 
 int tree_add_lower(struct inode *dir, const char *name, unsigned root, const char *path)
 {
+	struct tree_sb *tsb = dir->sb->priv;
+
 	if (tree_entry_find(dir, qstr_of(name)))
 		return -EEXIST;
+	struct tree_graft *g = kmalloc(sizeof(*g) + strlen(path) + 1);
 	char *copy = kstrdup(path);
-	struct tree_entry *e = copy ? tree_entry_add(dir, qstr_of(name)) : NULL;
+	struct tree_entry *e = g && copy ? tree_entry_add(dir, qstr_of(name)) : NULL;
 	if (!e) {
+		kfree(g);
 		kfree(copy);
 		return -ENOMEM;
 	}
-	e->kind = TREE_ENTRY_GRAFT;
-	e->graft_root = (uint16_t)root;
-	e->graft_path = copy;
+	tree_entry_graft(e, root, copy);
+	g->root = (uint16_t)root;
+	memcpy(g->path, path, strlen(path) + 1);
+	g->next = tsb->grafts;
+	tsb->grafts = g;
 	return 0;
 }

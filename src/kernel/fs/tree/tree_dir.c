@@ -108,6 +108,14 @@ void tree_entry_set(struct tree_entry *e, struct inode *inode)
 		inode_put(old);
 }
 
+void tree_entry_graft(struct tree_entry *e, unsigned root, char *path)
+{
+	tree_entry_set(e, NULL);
+	e->kind = TREE_ENTRY_GRAFT;
+	e->graft_root = (uint16_t)root;
+	e->graft_path = path;
+}
+
 void tree_entry_remove(struct inode *dir, struct tree_entry *e)
 {
 	struct tree_dir *d = tree_node(dir)->dir;

@@ -18,8 +18,17 @@ enum tree_storage {
 	TREE_STORE,  /* a file of our own in the store, or a memfd */
 };
 
+/* A lower file of another place that a tree shows: (root, path), and what is below it. */
+struct tree_graft {
+	struct tree_graft *next;
+	uint16_t root;
+	char path[];
+};
+
 struct tree_sb {
 	uint32_t uid, gid;
+	struct tree_graft *grafts; /* all that there were at the start: what an image may refer to */
+	bool loaded;		   /* an image has said what is in it */
 };
 
 struct tree_xattr {
@@ -46,6 +55,7 @@ struct tree_node {
 	int64_t host_mtime;    /* of the store file when we last set our own mtime */
 	struct tree_xattr *xattrs;
 	size_t xattr_bytes;
+	uint64_t link; /* number of its links in the image that was last taken, see tree_save.c */
 };
 
 static inline struct tree_node *tree_node(const struct inode *inode)
@@ -70,6 +80,7 @@ struct tree_entry {
 	uint16_t graft_root;
 	uint8_t kind;
 	uint8_t length;
+	bool loaded; /* an image has said what it is */
 	char name[];
 };
 
@@ -85,6 +96,8 @@ struct tree_entry *tree_entry_find(struct inode *dir, struct qstr name);
 struct tree_entry *tree_entry_add(struct inode *dir, struct qstr name);
 /* Makes the entry an inode or a whiteout; takes over the reference. */
 void tree_entry_set(struct tree_entry *e, struct inode *inode);
+/* Makes the entry a graft; takes over `path`, which is kmalloc'ed. */
+void tree_entry_graft(struct tree_entry *e, unsigned root, char *path);
 /* Unlinks and frees; puts the inode. */
 void tree_entry_remove(struct inode *dir, struct tree_entry *e);
 void tree_dir_free(struct inode *dir);
@@ -141,6 +154,11 @@ void tree_reconcile(struct inode *inode);
 struct call;
 struct file;
 int tree_open(struct call *c, struct inode *inode, struct file *file);
+
+/* ---- tree_save.c ---- */
+
+/* What an image holds: the trees of directories that a guest can write to. */
+bool tree_is_saved(const struct mount *m);
 
 /* ---- tree_xattr.c ---- */
 
