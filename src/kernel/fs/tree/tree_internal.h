@@ -160,6 +160,22 @@ int tree_open(struct call *c, struct inode *inode, struct file *file);
 /* What an image holds: the trees of directories that a guest can write to. */
 bool tree_is_saved(const struct mount *m);
 
+/* ---- tree_load_node.c: for tree_load.c ---- */
+
+struct image_record;
+struct tree_load;
+
+/* One component, neither "." nor "..". */
+bool tree_image_name(const char *name);
+/* The graft that shows the host's (root, path): exactly that, or else something above it. NULL = none. */
+const struct tree_graft *tree_image_graft(const struct tree_load *l, uint32_t root, const char *path,
+					  bool exact);
+/*
+ * The inode of a NODE, charged; one reference. -ENOENT: the template does not have it, or not as the same
+ * type. A directory that it has no more is made, and keeps what the image has in it. -EPROTO.
+ */
+int tree_image_make(struct tree_load *l, const struct image_record *r, struct inode **ret);
+
 /* ---- tree_xattr.c ---- */
 
 ssize_t tree_getxattr(struct inode *inode, const char *name, void *dst, size_t capacity);

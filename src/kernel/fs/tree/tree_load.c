@@ -22,8 +22,7 @@
 #include "kernel/fs/tree/tree_internal.h"
 
 struct load_frame {
-	struct inode
-		*dir; /* a reference: its name may be taken out of the tree by a later record */
+	struct inode *dir; /* a reference */
 	struct image_attr attr;
 };
 
@@ -52,15 +51,7 @@ static int push(struct tree_load *l, struct inode *dir, const struct image_attr 
 	return 0;
 }
 
-/* ---- what may be asked for ---- */
-
-static bool is_name(const char *name)
-{
-	size_t length = strlen(name);
-
-	return length > 0 && length <= NAME_MAX_BYTES && !strchr(name, '/') && strcmp(name, ".") &&
-	       strcmp(name, "..");
-}
+/* ---- nodes ---- */
 
 static bool is_type(uint32_t mode)
 {
@@ -70,53 +61,6 @@ static bool is_type(uint32_t mode)
 	       (type == S_IFREG || type == S_IFDIR || type == S_IFLNK || type == S_IFCHR ||
 		type == S_IFBLK || type == S_IFIFO || type == S_IFSOCK);
 }
-
-/* A relative path of components that are names. */
-static bool is_path(const char *path)
-{
-	char name[NAME_MAX_BYTES + 1];
-
-	if (strlen(path) >= PATH_MAX)
-		return false;
-	for (;; path++) {
-		size_t length = strcspn(path, "/");
-		if (length > NAME_MAX_BYTES)
-			return false;
-		memcpy(name, path, length);
-		name[length] = '\0';
-		if (!is_name(name))
-			return false;
-		path += length;
-		if (*path == '\0')
-			return true;
-	}
-}
-
-static const struct tree_graft *find_graft(const struct tree_load *l, uint32_t root,
-					   const char *path, bool exact)
-{
-	const struct tree_sb *tsb = l->sb->priv;
-
-	for (const struct tree_graft *g = tsb->grafts; g; g = g->next) {
-		size_t length = strlen(g->path);
-		if (g->root != root || strncmp(g->path, path, length) != 0)
-			continue;
-		if (path[length] == '\0' || (path[length] == '/' && !exact))
-			return g;
-	}
-	return NULL;
-}
-
-/* Does this tree show the host's (root, path), or something it is below? */
-static bool is_shown(const struct tree_load *l, uint32_t root, const char *path)
-{
-	const struct host_ref *lower = &tree_node(l->sb->root->inode)->ref;
-
-	return is_path(path) && ((lower->kind == HOST_REF_PATH && lower->root == root) ||
-				 find_graft(l, root, path, false));
-}
-
-/* ---- nodes ---- */
 
 static void set_attr(struct inode *inode, const struct image_attr *a)
 {
@@ -147,70 +91,6 @@ static int complete(struct tree_load *l)
 	return r;
 }
 
-/* A file of the template. -ENOENT: it does not have that, or not as the same type. */
-static int make_lower(struct tree_load *l, const struct image_record *r, struct inode **ret)
-{
-	struct host_ref ref;
-	struct stat st;
-
-	if (!is_shown(l, r->root, r->path))
-		return -EPROTO;
-	int err = host_stat(r->root, r->path, &st);
-	if (err < 0)
-		return err == -ENOMEM ? err : -ENOENT;
-	if ((st.st_mode & S_IFMT) != (r->attr.mode & S_IFMT))
-		return -ENOENT;
-	if (!limit_charge(LIMIT_DISK_INODES, 1))
-		return -ENOSPC;
-	err = host_ref_path(&ref, r->root, r->path);
-	if (err == 0)
-		err = tree_lower_new(l->sb, NULL, &ref, &st, ret);
-	if (err < 0)
-		limit_release(LIMIT_DISK_INODES, 1);
-	else
-		tree_node(*ret)->charged = true;
-	return err;
-}
-
-static int make_own(struct tree_load *l, const struct image_record *r, struct inode **ret)
-{
-	const struct image_attr *a = &r->attr;
-	size_t length = strlen(r->path);
-	struct inode *inode;
-
-	if (S_ISLNK(a->mode) ? length == 0 || length >= PATH_MAX : length > 0)
-		return -EPROTO;
-	int err = tree_inode_new(l->sb, a->mode, a->uid, a->gid, true, &inode);
-	if (err < 0)
-		return err;
-	inode->rdev = a->rdev;
-	if (S_ISLNK(a->mode)) {
-		tree_node(inode)->target = kstrdup(r->path);
-		inode->size = length;
-		if (!tree_node(inode)->target) {
-			inode_put(inode);
-			return -ENOMEM;
-		}
-	}
-	*ret = inode;
-	return 0;
-}
-
-/* A directory that the template has no more keeps what is in it. */
-static int make_node(struct tree_load *l, const struct image_record *r, struct inode **ret)
-{
-	struct image_record own = *r;
-	int err = -ENOENT;
-
-	if (r->root)
-		err = make_lower(l, r, ret);
-	if (err != -ENOENT || (r->root && !S_ISDIR(r->attr.mode)))
-		return err;
-	if (r->root)
-		own.path = "";
-	return make_own(l, &own, ret);
-}
-
 /* Something that was there at the start and stays: directories, and devices, for what they stand for. */
 static bool is_same(const struct inode *old, const struct image_record *r)
 {
@@ -227,7 +107,7 @@ static bool is_same(const struct inode *old, const struct image_record *r)
 /* The entry of a name in the open directory, made if there is none. */
 static int take_name(struct tree_load *l, const char *name, struct tree_entry **ret)
 {
-	if (!l->depth || !is_name(name))
+	if (!l->depth || !tree_image_name(name))
 		return -EPROTO;
 	struct inode *dir = open_dir(l);
 	struct tree_entry *e = tree_entry_find(dir, qstr_of(name));
@@ -329,7 +209,7 @@ static int name_node(struct tree_load *l, const struct image_record *r, struct t
 {
 	struct inode *inode = NULL;
 	bool reuse = e->kind == TREE_ENTRY_INODE && is_same(e->inode, r);
-	int err = reuse ? 0 : make_node(l, r, &inode);
+	int err = reuse ? 0 : tree_image_make(l, r, &inode);
 
 	if (err == -ENOENT) {
 		l->missing++;
@@ -400,7 +280,7 @@ static int load_graft(struct tree_load *l, const struct image_record *r)
 
 	if (err < 0)
 		return err;
-	const struct tree_graft *g = find_graft(l, r->root, r->path, true);
+	const struct tree_graft *g = tree_image_graft(l, r->root, r->path, true);
 	if (!g) {
 		l->missing++;
 		tree_entry_set(e, NULL);
