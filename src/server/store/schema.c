@@ -104,6 +104,23 @@ static const char *const steps[] = {
 	"  last_us INTEGER NOT NULL"
 	") STRICT;"
 	"INSERT INTO starts VALUES (1, 0, 0);",
+
+	/* Builds of templates that are snapshots; one that no tag points to any more is deleted. */
+	"CREATE TABLE snapshots ("
+	"  build_id TEXT PRIMARY KEY,"
+	"  template_id TEXT NOT NULL,"
+	"  base TEXT NOT NULL,"
+	"  sandbox_id TEXT NOT NULL,"
+	"  cpu_count INTEGER NOT NULL,"
+	"  memory_mb INTEGER NOT NULL,"
+	"  disk_mb INTEGER NOT NULL,"
+	"  env TEXT,"
+	"  size INTEGER NOT NULL,"
+	"  created_us INTEGER NOT NULL"
+	") STRICT, WITHOUT ROWID;"
+	"CREATE INDEX snapshots_by_template ON snapshots (template_id);"
+	"CREATE INDEX snapshots_by_time ON snapshots (created_us);"
+	"CREATE INDEX template_tags_by_build ON template_tags (build_id);",
 };
 /* clang-format on */
 

@@ -1,6 +1,8 @@
 /* Every statement of the store, prepared once. */
 #pragma once
 
+#include "server/store/templates.h"
+
 #define SANDBOX_COLUMNS                                                                            \
 	"id, template_id, alias, key_id, state, started_us, end_us, ended_us, reason, cpu_count, "  \
 	"memory_mb, disk_mb, metadata, env, network, allow_internet, secure, access_token, "        \
@@ -9,7 +11,8 @@
 #define SANDBOX_FILTER                                                                             \
 	" FROM sandboxes WHERE (?1 >> state) & 1 AND started_us >= ?2"                              \
 	" AND (?3 IS NULL OR template_id = ?3 OR template_id IN"                                    \
-	"  (SELECT template_id FROM template_names WHERE name = lower(?3)))"                        \
+	"  (SELECT template_id FROM template_names WHERE name = lower(?3)"                          \
+	"   OR name = '" TEAM_SLUG "/' || lower(?3)))"                                              \
 	" AND (?4 IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(?4) f WHERE NOT EXISTS"            \
 	"  (SELECT 1 FROM json_each(sandboxes.metadata) m"                                          \
 	"   WHERE m.key = f.key AND m.value = f.value)))"
@@ -17,6 +20,9 @@
 #define TEMPLATE_COLUMNS                                                                           \
 	"id, build_id, is_public, builtin, cpu_count, memory_mb, disk_mb, created_us, updated_us, " \
 	"last_spawned_us, spawn_count, build_count, status"
+
+#define SNAPSHOT_COLUMNS                                                                           \
+	"build_id, template_id, base, sandbox_id, cpu_count, memory_mb, disk_mb, size, created_us"
 
 #define KEY_COLUMNS                                                                                \
 	"id, uuid, name, mask, max_sandboxes, max_cpus, max_memory_mb, max_creates, created_us, "   \
@@ -55,8 +61,19 @@
 		" disk_mb, created_us, updated_us, status) VALUES (?1, ?2, 1, 1, ?3, ?4, ?5, ?6, ?6, 'ready')" \
 		" ON CONFLICT (id) DO UPDATE SET cpu_count = ?3, memory_mb = ?4, disk_mb = ?5") \
 	X(TEMPLATE_GET, "SELECT " TEMPLATE_COLUMNS " FROM templates WHERE id = ?1 OR id =" \
-		" (SELECT template_id FROM template_names WHERE name = ?1)") \
-	X(TEMPLATE_LIST, "SELECT " TEMPLATE_COLUMNS " FROM templates ORDER BY created_us, id") \
+		" (SELECT template_id FROM template_names WHERE name = ?1 OR name = '" TEAM_SLUG "/' || ?1)") \
+	X(TEMPLATE_LIST, "SELECT " TEMPLATE_COLUMNS " FROM templates WHERE id NOT IN" \
+		" (SELECT template_id FROM snapshots) ORDER BY created_us, id") \
+	X(TEMPLATE_INSERT, "INSERT INTO templates (id, build_id, is_public, builtin, cpu_count, memory_mb," \
+		" disk_mb, created_us, updated_us, build_count, status)" \
+		" VALUES (?1, ?2, 0, 0, ?3, ?4, ?5, ?6, ?6, 0, 'ready')") \
+	X(TEMPLATE_BUILT, "UPDATE templates SET build_id = ?2, cpu_count = ?3, memory_mb = ?4, disk_mb = ?5," \
+		" updated_us = ?6, build_count = build_count + 1 WHERE id = ?1") \
+	X(TEMPLATE_NEWEST, "UPDATE templates SET build_id = (SELECT build_id FROM template_tags" \
+		" WHERE template_id = id ORDER BY created_us DESC LIMIT 1) WHERE builtin = 0" \
+		" AND build_id NOT IN (SELECT build_id FROM template_tags)") \
+	X(TEMPLATE_EMPTY, "DELETE FROM templates WHERE builtin = 0" \
+		" AND id NOT IN (SELECT template_id FROM template_tags)") \
 	X(TEMPLATE_DELETE, "DELETE FROM templates WHERE id = ?1") \
 	X(TEMPLATE_PUBLIC, "UPDATE templates SET is_public = ?2, updated_us = ?3 WHERE id = ?1") \
 	X(TEMPLATE_SPAWNED, "UPDATE templates SET spawn_count = spawn_count + 1, last_spawned_us = ?2" \
@@ -68,9 +85,29 @@
 		" ON CONFLICT (template_id, tag) DO UPDATE SET build_id = ?3, created_us = ?4") \
 	X(TEMPLATE_TAG_KEEP, "INSERT OR IGNORE INTO template_tags VALUES (?1, ?2, ?3, ?4)") \
 	X(TEMPLATE_TAG_GET, "SELECT build_id FROM template_tags WHERE template_id = ?1 AND tag = ?2") \
+	X(TEMPLATE_TAG_NEWEST, "SELECT build_id FROM template_tags WHERE template_id = ?1" \
+		" ORDER BY created_us DESC, tag LIMIT 1") \
 	X(TEMPLATE_TAG_DELETE, "DELETE FROM template_tags WHERE template_id = ?1 AND tag = ?2") \
 	X(TEMPLATE_TAGS, "SELECT tag, build_id, created_us FROM template_tags WHERE template_id = ?1" \
 		" ORDER BY created_us DESC, tag") \
+	\
+	X(SNAPSHOT_INSERT, "INSERT INTO snapshots VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)") \
+	X(SNAPSHOT_GET, "SELECT " SNAPSHOT_COLUMNS " FROM snapshots WHERE build_id = ?1") \
+	X(SNAPSHOT_ENV, "SELECT env FROM snapshots WHERE build_id = ?1") \
+	X(SNAPSHOT_BUILDS, "SELECT " SNAPSHOT_COLUMNS " FROM snapshots" \
+		" WHERE ?1 IS NULL OR template_id = ?1 ORDER BY created_us DESC, build_id") \
+	X(SNAPSHOT_TOTALS, "SELECT count(*), coalesce(sum(size), 0) FROM snapshots") \
+	X(SNAPSHOT_UNTAG, "DELETE FROM template_tags WHERE build_id = ?1") \
+	X(SNAPSHOT_REAP, "DELETE FROM snapshots WHERE build_id NOT IN (SELECT build_id FROM template_tags)" \
+		" RETURNING build_id, size") \
+	X(SNAPSHOT_LIST, "SELECT s.template_id, g.tag, n.name, s.created_us, s.size, s.sandbox_id" \
+		" FROM snapshots s JOIN template_tags g ON g.build_id = s.build_id" \
+		" LEFT JOIN template_names n ON n.template_id = s.template_id" \
+		" WHERE (?1 IS NULL OR s.sandbox_id = ?1)" \
+		" AND (?2 IS NULL OR s.template_id = ?2 OR n.name = ?2 OR n.name = '" TEAM_SLUG "/' || ?2)" \
+		" AND (?3 IS NULL OR g.tag = ?3)" \
+		" AND (?5 = '' OR (s.created_us, s.template_id, g.tag) < (?4, ?5, ?6))" \
+		" ORDER BY s.created_us DESC, s.template_id DESC, g.tag DESC LIMIT ?7") \
 	\
 	X(SECRET_INSERT, "INSERT INTO secrets VALUES (?1, ?2, 1, ?3, ?4, ?5, ?5)") \
 	X(SECRET_LIST, "SELECT id, name, version, metadata, created_us, updated_us FROM secrets" \

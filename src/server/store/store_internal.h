@@ -6,6 +6,7 @@
 
 #include "server/store/keys.h"
 #include "server/store/statements.h"
+#include "server/store/snapshots.h"
 #include "server/store/store.h"
 
 struct cached_key {
@@ -41,3 +42,15 @@ int store_migrate(struct store *s, struct error *err);
 void store_bind_text(sqlite3_stmt *q, int n, const char *text);
 /* Copies a column, cut to the size; NULL is "". */
 void store_column_text(sqlite3_stmt *q, int n, char *ret, size_t size);
+
+/* templates.c */
+#define DEFAULT_TAG "default"
+
+struct template_reference {
+	char name[128]; /* in lower case, with its namespace if it has one */
+	char tag[64];
+	bool tagged; /* it names a tag; else that is DEFAULT_TAG */
+};
+int template_parse(const char *text, struct template_reference *ret);
+int template_set_tag(struct store *s, enum statement how, const char *id, const char *tag,
+		     const char *build_id, struct error *err);

@@ -1,6 +1,7 @@
 /*
  * References to templates are "id", "name" or "namespace/name", each with ":tag". Names are compared
- * in lower case; the tag "default" always exists.
+ * in lower case. Those of built-in templates have no namespace, all others have the team's, which may be
+ * left out. The tag "default" of a built-in template always exists.
  */
 #include "server/store/templates.h"
 
@@ -13,20 +14,13 @@
 #include "base/util.h"
 #include "server/store/store_internal.h"
 
-#define DEFAULT_TAG "default"
-
-struct reference {
-	char name[128];
-	char tag[64];
-};
-
 static bool is_word(const char *s, size_t max)
 {
 	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-_.");
 	return n > 0 && s[n] == '\0' && n < max;
 }
 
-static int parse_reference(const char *text, struct reference *ret)
+int template_parse(const char *text, struct template_reference *ret)
 {
 	const char *colon = strchr(text, ':');
 	size_t n = colon ? (size_t)(colon - text) : strlen(text);
@@ -35,6 +29,7 @@ static int parse_reference(const char *text, struct reference *ret)
 		return -EINVAL;
 	for (size_t i = 0; i <= n; i++)
 		ret->name[i] = i < n ? (char)tolower((unsigned char)text[i]) : '\0';
+	ret->tagged = colon;
 	snprintf(ret->tag, sizeof(ret->tag), "%s", colon ? colon + 1 : DEFAULT_TAG);
 	for (char *p = ret->tag; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
@@ -69,6 +64,7 @@ static void read_template(sqlite3_stmt *q, struct template_record *ret)
 	ret->spawn_count = (uint64_t)sqlite3_column_int64(q, 10);
 	ret->build_count = (uint64_t)sqlite3_column_int64(q, 11);
 	store_column_text(q, 12, ret->status, sizeof(ret->status));
+	memcpy(ret->base, ret->id, sizeof(ret->base));
 }
 
 static int read_names(struct store *s, struct template_record *t, struct error *err)
@@ -84,13 +80,18 @@ static int read_names(struct store *s, struct template_record *t, struct error *
 }
 
 /* 0 and the build of the tag, or -ENOENT. */
-static int find_tag(struct store *s, const char *id, const char *tag, char ret_build_id[37],
-		    struct error *err)
+static int find_tag(struct store *s, const char *id, const struct template_reference *ref,
+		    char ret_build_id[37], struct error *err)
 {
 	sqlite3_stmt *q = store_statement(s, STATEMENT_TEMPLATE_TAG_GET);
 	store_bind_text(q, 1, id);
-	store_bind_text(q, 2, tag);
+	store_bind_text(q, 2, ref->tag);
 	int r = store_step(s, q, err);
+	if (r == 0 && !ref->tagged) {
+		q = store_statement(s, STATEMENT_TEMPLATE_TAG_NEWEST);
+		store_bind_text(q, 1, id);
+		r = store_step(s, q, err);
+	}
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
 	store_column_text(q, 0, ret_build_id, 37);
@@ -98,10 +99,25 @@ static int find_tag(struct store *s, const char *id, const char *tag, char ret_b
 	return 0;
 }
 
+/* What the build of a snapshot knows better. */
+static int read_build(struct store *s, struct template_record *t, struct error *err)
+{
+	struct snapshot_build build;
+	int r = t->builtin ? -ENOENT : snapshot_build_get(s, t->build_id, &build, err);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	t->is_snapshot = true;
+	memcpy(t->base, build.base, sizeof(t->base));
+	t->cpu_count = build.cpu_count;
+	t->memory_mb = build.memory_mb;
+	t->disk_mb = build.disk_mb;
+	return 0;
+}
+
 static int find(struct store *s, const char *text, struct template_record *ret, struct error *err)
 {
-	struct reference ref;
-	int r = parse_reference(text, &ref);
+	struct template_reference ref;
+	int r = template_parse(text, &ref);
 	if (r < 0)
 		return refuse(text, r, err);
 	sqlite3_stmt *q = store_statement(s, STATEMENT_TEMPLATE_GET);
@@ -111,9 +127,11 @@ static int find(struct store *s, const char *text, struct template_record *ret, 
 		return r < 0 ? r : refuse(text, -ENOENT, err);
 	read_template(q, ret);
 	sqlite3_reset(q);
-	r = find_tag(s, ret->id, ref.tag, ret->build_id, err);
+	r = find_tag(s, ret->id, &ref, ret->build_id, err);
 	if (r == -ENOENT)
 		return refuse(text, -ENOENT, err);
+	if (r == 0)
+		r = read_build(s, ret, err);
 	return r < 0 ? r : read_names(s, ret, err);
 }
 
@@ -151,9 +169,18 @@ static int in_use(struct store *s, const char *id, struct error *err)
 	return r;
 }
 
+static int delete_tag(struct store *s, const char *id, const char *tag, struct error *err)
+{
+	sqlite3_stmt *q = store_statement(s, STATEMENT_TEMPLATE_TAG_DELETE);
+	store_bind_text(q, 1, id);
+	store_bind_text(q, 2, tag);
+	return store_run(s, q, err);
+}
+
 int template_delete(struct store *s, const char *reference, struct error *err)
 {
 	struct template_record t;
+	struct template_reference ref;
 	int r = find(s, reference, &t, err);
 	if (r == 0 && t.builtin)
 		return error_set(err, EPERM, "template '%.100s' is built in", reference);
@@ -163,6 +190,9 @@ int template_delete(struct store *s, const char *reference, struct error *err)
 		return error_set(err, EBUSY, "template '%.100s': sandboxes use it", reference);
 	if (r < 0)
 		return r;
+	(void)template_parse(reference, &ref); /* find() has seen that it is one */
+	if (ref.tagged)
+		return delete_tag(s, t.id, ref.tag, err);
 	sqlite3_stmt *q = store_statement(s, STATEMENT_TEMPLATE_DELETE);
 	store_bind_text(q, 1, t.id);
 	return store_run(s, q, err);
@@ -211,13 +241,13 @@ int template_tags(struct store *s, const char *reference,
 	return r;
 }
 
-static int set_tag(struct store *s, enum statement how, const struct template_record *t,
-		   const char *tag, struct error *err)
+int template_set_tag(struct store *s, enum statement how, const char *id, const char *tag,
+		     const char *build_id, struct error *err)
 {
 	sqlite3_stmt *q = store_statement(s, how);
-	store_bind_text(q, 1, t->id);
+	store_bind_text(q, 1, id);
 	store_bind_text(q, 2, tag);
-	store_bind_text(q, 3, t->build_id);
+	store_bind_text(q, 3, build_id);
 	sqlite3_bind_int64(q, 4, store_now_us());
 	return store_run(s, q, err);
 }
@@ -243,7 +273,8 @@ int template_tag_add(struct store *s, const char *target, const char *const *tag
 	for (unsigned int i = 0; i < count && r == 0; i++) {
 		r = lower_tag(tags[i], tag, sizeof(tag), err);
 		if (r == 0)
-			r = set_tag(s, STATEMENT_TEMPLATE_TAG_SET, &t, tag, err);
+			r = template_set_tag(s, STATEMENT_TEMPLATE_TAG_SET, t.id, tag, t.build_id,
+					     err);
 	}
 	r = store_end(s, r, err);
 	if (r == 0)
@@ -259,10 +290,7 @@ static int remove_tag(struct store *s, const char *id, const char *text, struct 
 		return r;
 	if (strcmp(tag, DEFAULT_TAG) == 0)
 		return error_set(err, EPERM, "the tag '%s' cannot be removed", DEFAULT_TAG);
-	sqlite3_stmt *q = store_statement(s, STATEMENT_TEMPLATE_TAG_DELETE);
-	store_bind_text(q, 1, id);
-	store_bind_text(q, 2, tag);
-	r = store_run(s, q, err);
+	r = delete_tag(s, id, tag, err);
 	if (r == 0 && sqlite3_changes(s->db) == 0)
 		return error_set(err, ENOENT, "tag '%s'", tag);
 	return r;
@@ -310,7 +338,8 @@ static int keep_builtin(struct store *s, const char *id, const struct template_l
 		if (store_step(s, q, err) == 1)
 			store_column_text(q, 1, t.build_id, sizeof(t.build_id));
 		sqlite3_reset(q);
-		r = set_tag(s, STATEMENT_TEMPLATE_TAG_KEEP, &t, DEFAULT_TAG, err);
+		r = template_set_tag(s, STATEMENT_TEMPLATE_TAG_KEEP, t.id, DEFAULT_TAG, t.build_id,
+				     err);
 	}
 	return r;
 }
