@@ -21,6 +21,7 @@
 #include "server/runtime/launcher.h"
 #include "server/sandbox/sandbox.h"
 #include "server/server.h"
+#include "server/snapshot/snapshots.h"
 #include "server/start/key_verb.h"
 #include "server/start/start.h"
 #include "server/store/records.h"
@@ -53,6 +54,7 @@ static void on_sandboxes_gone(void *ctx)
 {
 	observe_free(&server);
 	sandboxes_free(&server);
+	snapshots_free(&server);
 	launcher_free(server.launcher);
 	http_server_free(server.http);
 	close_signal(&on_term);
@@ -108,6 +110,7 @@ static void on_reload_signal(uv_signal_t *s, int number)
 	daemon_log_level((enum daemon_level)c->log_level);
 	server.domain = c->domain;
 	sandboxes_reload(&server);
+	snapshots_reload(&server);
 	if (fixed)
 		daemon_log(DAEMON_WARN, "config.needs_restart", TEXT_FIELD("key", fixed));
 	daemon_log(DAEMON_INFO, "config.loaded");
@@ -202,6 +205,8 @@ static int start(uint16_t *ret_port, char *ret_key, size_t key_size, struct erro
 	if (r == 0)
 		r = launcher_new(server.loop, launcher_fd, &launcher_events, NULL, &server.launcher,
 				 err);
+	if (r == 0)
+		r = snapshots_start(&server, err);
 	if (r == 0)
 		r = sandboxes_start(&server, err);
 	if (r == 0)

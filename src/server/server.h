@@ -11,6 +11,7 @@ struct store;
 struct http_server;
 struct launcher;
 struct sandboxes;
+struct snapshots;
 struct observer;
 struct cell_service;
 
@@ -20,6 +21,7 @@ struct server {
 	struct store *store;	     /* server/store */
 	struct launcher *launcher;   /* server/runtime: client of hotcell-launcher */
 	struct sandboxes *sandboxes; /* server/sandbox */
+	struct snapshots *snapshots; /* server/snapshot */
 	struct observer *observer;   /* server/observe */
 	struct http_server *http;    /* http */
 	const struct cell_service *inside; /* server/sandbox/cell.h; NULL = none */

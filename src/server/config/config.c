@@ -73,6 +73,11 @@ static const struct option_spec specs[] = {
 	  .initial = "disk",
 	  .help = "what sandboxes write lies on \"disk\" (in the data\n"
 		  "directory), or in \"memory\" and counts as memory" },
+	{ .name = "snapshots-max", .kind = OPTION_COUNT, .offset = AT(snapshots_max), .metavar = "N",
+	  .initial = "1000", .max = 1000000, .help = "snapshots that are kept" },
+	{ .name = "snapshots-bytes", .kind = OPTION_SIZE, .offset = AT(snapshots_bytes),
+	  .metavar = "SIZE", .initial = "64G", .max = GIB(1048576),
+	  .help = "what they take on the disk in all, with those of forks" },
 	{ .name = "keep-ended", .kind = OPTION_DURATION, .offset = AT(keep_ended_ns),
 	  .metavar = "TIME", .initial = "7d", .help = "list ended sandboxes so long" },
 	{ .name = "keep-ended-count", .kind = OPTION_COUNT, .offset = AT(keep_ended_count),

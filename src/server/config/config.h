@@ -29,6 +29,9 @@ struct config {
 	uint64_t pool_size, code_pool;
 	const char *store; /* "disk" or "memory" */
 
+	/* snapshots: files, and bytes of all of them */
+	uint64_t snapshots_max, snapshots_bytes;
+
 	/* keeping */
 	uint64_t keep_ended_ns, keep_ended_count;
 	uint64_t log_bytes; /* of each sandbox */

@@ -144,7 +144,7 @@ struct interpreter *interpreter_of(struct sandbox *s)
 void interpreter_begin(struct sandbox *s)
 {
 	struct interpreter *in =
-		strcmp(s->record.template_id, TEMPLATE_CODE) == 0 ? interpreter_of(s) : NULL;
+		strcmp(s->base, TEMPLATE_CODE) == 0 ? interpreter_of(s) : NULL;
 
 	if (in && s->record.state == SANDBOX_RUNNING)
 		context_warm(context_default(in, NULL));

@@ -30,7 +30,9 @@ struct counters {
 	struct histogram first_line; /* from an execution's request to its first line */
 	uint64_t executions[EXECUTION_LANGUAGES][EXECUTION_OUTCOMES];
 	uint64_t contexts; /* now */
+	struct histogram snapshot;   /* from its request until it can be used */
 	uint64_t created, create_failed, ended;
+	uint64_t snapshots_failed, forks;
 	uint64_t channel_errors;
 	uint64_t store_errors;
 };

@@ -16,6 +16,7 @@
 #include "server/sandbox/pool.h"
 #include "server/sandbox/sandbox.h"
 #include "server/server.h"
+#include "server/snapshot/snapshots.h"
 
 #define METRICS_MAX  (1u << 20)
 #define REQUESTS_MAX 512u
@@ -141,6 +142,20 @@ static void put_histogram(struct buffer *b, const char *name, const char *label,
 		      h->count);
 }
 
+static void put_snapshots(struct buffer *b, const struct server *server)
+{
+	uint64_t count, bytes;
+	snapshots_usage(server, &count, &bytes);
+	number(b, "snapshots", "gauge", "Files of snapshots.", count);
+	number(b, "snapshot_bytes", "gauge",
+	       "Bytes of snapshots on the disk, with those that are being made.", bytes);
+	number(b, "snapshots_failed_total", "counter", "Snapshots that could not be taken.",
+	       counters.snapshots_failed);
+	number(b, "forks_total", "counter", "Sandboxes created as forks.", counters.forks);
+	head(b, "snapshot_seconds", "histogram", "Time to take a snapshot, in the daemon.");
+	put_histogram(b, "snapshot_seconds", "", &counters.snapshot);
+}
+
 static void put_interpreter(struct buffer *b)
 {
 	static const char *const outcomes[EXECUTION_OUTCOMES] = {
@@ -221,6 +236,7 @@ void observe_metrics(struct http_exchange *x)
 	put_histogram(&b, "create_seconds", "from=\"pool\",", &counters.create_pool);
 	put_histogram(&b, "create_seconds", "from=\"code-pool\",", &counters.create_code_pool);
 	put_histogram(&b, "create_seconds", "from=\"cold\",", &counters.create_cold);
+	put_snapshots(&b, server);
 	put_interpreter(&b);
 	put_requests(&b);
 	put_process(&b, server);

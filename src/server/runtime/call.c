@@ -34,6 +34,8 @@ static const struct shape {
 	{ WIRE_LISTEN, WIRE_DONE, false },
 	{ WIRE_LISTEN, WIRE_KNOCK, false },
 	{ WIRE_ACCEPT, WIRE_DONE, true },
+	{ WIRE_SAVE, WIRE_DONE, true },
+	{ WIRE_LOAD, WIRE_DONE, true },
 	{ WIRE_FREEZE, WIRE_DONE, true },
 	{ WIRE_THAW, WIRE_DONE, true },
 	{ WIRE_REBOOT, WIRE_DONE, true },

@@ -1,12 +1,19 @@
 /*
  * Making sandboxes. A cell of the pool gets its host name, by which it also shows that it lives; one
  * that does not is replaced by a cold start. A cold start has its host name from the beginning.
+ *
+ *     pool:  [LOAD] -> SET_HOSTNAME -> on_complete()
+ *     cold:  start -> [LOAD] -> on_complete()
+ *
+ * The files of a snapshot or a fork are loaded first (save.c). If the cell says that it cannot take them,
+ * another one could not either: the create fails with its words.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/util.h"
@@ -59,6 +66,8 @@ static void on_complete(struct sandbox *s)
 	struct error err;
 	uint64_t took_ns = clock_now_ns() - l->begun_ns;
 	s->runtime = l->cell->runtime;
+	if (l->files_fd >= 0)
+		close(take_fd(&l->files_fd));
 	cell_set_owner(l->cell, &sandbox_cell_events, s);
 	int r = begin_life(s, &err);
 	if (r < 0) {
@@ -79,32 +88,73 @@ static void on_complete(struct sandbox *s)
 	sandbox_answer(&l->done_waiters, s, NULL);
 }
 
+/* ---- what it begins with ---- */
+
+/* The cell is of no use any more; its end answers. */
+static void end_of_load(struct sandbox *s, const struct error *err)
+{
+	life_of(s)->load_error = *err;
+	cell_end(life_of(s)->cell, err->message);
+}
+
+/* Nobody knows it yet: it leaves no record. */
+static void fail_create(struct sandbox *s, const char *reason)
+{
+	struct sandboxes *all = sandboxes_of(s);
+	struct life *l = life_of(s);
+	struct error err;
+	l->cell = NULL;
+	error_set(&err, 0, "start a sandbox: %.400s", reason);
+	err.code = EIO;
+	if (l->load_error.code)
+		err = l->load_error;
+	counters.create_failed++;
+	daemon_log(DAEMON_ERROR, "sandbox.failed", TEXT_FIELD("error", err.message));
+	copies_answer(s, &err);
+	sandbox_answer(&l->done_waiters, NULL, &err);
+	sandbox_answer(&l->kill_waiters, NULL, NULL);
+	sandbox_unlink_and_free(s);
+	sandboxes_check_stopped(all);
+}
+
 /* ---- cold ---- */
+
+static void on_cold_loaded(void *ctx, struct sandbox *s, uint64_t bytes, const struct error *err)
+{
+	if (err)
+		end_of_load(s, err);
+	else
+		on_complete(s);
+}
+
+static void on_loading_ended(void *ctx, struct cell *c, const char *reason)
+{
+	fail_create(ctx, reason);
+}
+
+static void on_nothing(void *ctx, struct cell *c)
+{
+}
+
+static const struct cell_events loading_events = { on_nothing, on_loading_ended, NULL };
 
 static void on_cold_ready(void *ctx, struct cell *c)
 {
 	struct sandbox *s = ctx;
 	pools_hold(sandboxes_of(s)->pools, false);
-	on_complete(s);
+	if (life_of(s)->files_fd < 0) {
+		on_complete(s);
+		return;
+	}
+	cell_set_owner(c, &loading_events, s);
+	copy_begin_load(s, on_cold_loaded);
 }
 
-/* Nobody knows it yet: it leaves no record. */
 static void on_cold_ended(void *ctx, struct cell *c, const char *reason)
 {
 	struct sandbox *s = ctx;
-	struct sandboxes *all = sandboxes_of(s);
-	struct life *l = life_of(s);
-	struct error err;
-	l->cell = NULL;
-	pools_hold(all->pools, false);
-	counters.create_failed++;
-	daemon_log(DAEMON_ERROR, "sandbox.failed", TEXT_FIELD("error", reason));
-	error_set(&err, 0, "start a sandbox: %.400s", reason);
-	err.code = EIO;
-	sandbox_answer(&l->done_waiters, NULL, &err);
-	sandbox_answer(&l->kill_waiters, NULL, NULL);
-	sandbox_unlink_and_free(s);
-	sandboxes_check_stopped(all);
+	pools_hold(sandboxes_of(s)->pools, false);
+	fail_create(s, reason);
 }
 
 static const struct cell_events cold_events = { on_cold_ready, on_cold_ended, NULL };
@@ -127,17 +177,16 @@ static void start_cold(struct sandbox *s)
 static void on_pooled_ended(void *ctx, struct cell *c, const char *reason)
 {
 	struct sandbox *s = ctx;
-	life_of(s)->cell = NULL;
-	if (s->record.state == SANDBOX_STARTING && !sandboxes_of(s)->stopping)
+	struct life *l = life_of(s);
+	const struct error again = { .code = EAGAIN };
+	l->cell = NULL;
+	if (s->record.state == SANDBOX_STARTING && !sandboxes_of(s)->stopping &&
+	    !l->load_error.code) {
+		copies_answer(s, &again); /* nobody waits for it but us */
 		start_cold(s);
-	else {
-		pools_hold(sandboxes_of(s)->pools, true); /* given back by: */
-		on_cold_ended(s, NULL, reason);
+	} else {
+		fail_create(s, reason);
 	}
-}
-
-static void on_nothing(void *ctx, struct cell *c)
-{
 }
 
 static const struct cell_events pooled_events = { on_nothing, on_pooled_ended, NULL };
@@ -152,16 +201,32 @@ static void on_hostname(void *ctx, const struct runtime_answer *a)
 		cell_end(l->cell, "it did not take its host name"); /* and on_pooled_ended() */
 }
 
-static void start_pooled(struct sandbox *s, struct cell *cell)
+static void set_hostname(struct sandbox *s)
 {
 	uint8_t body[64];
 	struct wire_out o = { body, 0, sizeof(body), false };
+	wire_put_str(&o, s->record.id);
+	(void)runtime_call(life_of(s)->cell->runtime, WIRE_SET_HOSTNAME, &o, -1, on_hostname, s);
+}
+
+static void on_pooled_loaded(void *ctx, struct sandbox *s, uint64_t bytes, const struct error *err)
+{
+	if (err)
+		end_of_load(s, err);
+	else
+		set_hostname(s);
+}
+
+static void start_pooled(struct sandbox *s, struct cell *cell)
+{
 	struct life *l = life_of(s);
 	l->from_pool = true;
 	l->cell = cell;
 	cell_set_owner(cell, &pooled_events, s);
-	wire_put_str(&o, s->record.id);
-	(void)runtime_call(cell->runtime, WIRE_SET_HOSTNAME, &o, -1, on_hostname, s);
+	if (l->files_fd < 0)
+		set_hostname(s);
+	else
+		copy_begin_load(s, on_pooled_loaded);
 }
 
 /* ---- the first step ---- */
@@ -181,21 +246,30 @@ static void make_id(struct server *server, char ret[SANDBOX_ID_SIZE])
 	} while (sandbox_find(server, ret));
 }
 
-static bool fill_record(struct sandbox *s, const struct sandbox_spec *spec,
-			const struct template_record *t)
+/* Without its namespace: there is one only. */
+static const char *bare_name(const char *name)
 {
+	const char *slash = strrchr(name, '/');
+	return slash ? slash + 1 : name;
+}
+
+static bool fill_record(struct sandbox *s, const struct sandbox_spec *spec,
+			struct beginning *begin)
+{
+	const struct template_record *t = &begin->template;
 	struct sandbox_record *r = &s->record;
 	bool complete = true;
 	make_id(s->server, r->id);
 	memcpy(r->template_id, t->id, sizeof(r->template_id));
-	r->alias = copy(t->name_count ? t->names[0] : NULL, &complete);
+	memcpy(s->base, t->base, sizeof(s->base));
+	r->alias = copy(t->name_count ? bare_name(t->names[0]) : NULL, &complete);
 	r->key_id = spec->key_id;
 	r->state = SANDBOX_STARTING;
 	r->cpu_count = t->cpu_count;
 	r->memory_mb = t->memory_mb;
 	r->disk_mb = t->disk_mb;
 	r->metadata = copy(spec->metadata, &complete);
-	r->env = copy(spec->env, &complete);
+	r->env = take_ptr(begin->env);
 	r->network = copy(spec->network, &complete);
 	r->volumes = copy(spec->volumes, &complete);
 	r->allow_internet = spec->allow_internet;
@@ -211,7 +285,7 @@ static bool fill_record(struct sandbox *s, const struct sandbox_spec *spec,
 }
 
 static struct sandbox *sandbox_new(struct server *server, const struct sandbox_spec *spec,
-				   const struct template_record *t)
+				   struct beginning *begin)
 {
 	struct sandbox *s = calloc(1, sizeof(*s));
 	struct life *l = calloc(1, sizeof(*l));
@@ -229,7 +303,9 @@ static struct sandbox *sandbox_new(struct server *server, const struct sandbox_s
 	list_init(&l->done_waiters);
 	list_init(&l->kill_waiters);
 	list_init(&l->resume_waiters);
-	bool complete = fill_record(s, spec, t);
+	list_init(&l->copies);
+	l->files_fd = take_fd(&begin->files_fd);
+	bool complete = fill_record(s, spec, begin);
 	sandbox_link(s);
 	limits_count(s, true, true);
 	if (complete)
@@ -238,56 +314,40 @@ static struct sandbox *sandbox_new(struct server *server, const struct sandbox_s
 	return NULL;
 }
 
-static int check_spec(struct server *server, const struct sandbox_spec *spec,
-		      struct template_record *t, unsigned int *ret_retry_s, struct error *err)
+/* A cell with something prepared inside has processes: files are loaded before there are any. */
+static enum pool_kind pool_for(struct sandbox *s)
 {
-	struct sandboxes *all = server->sandboxes;
-	uint64_t max_s = server->config->timeout_max_ns / NSEC_PER_SEC;
-	*ret_retry_s = 0;
-	if (all->stopping)
-		return error_set(err, ECANCELED, "the server stops");
-	int r = template_find(server->store, spec->template, t);
-	if (r < 0) {
-		error_set(err, 0, "template '%.100s' not found", spec->template);
-		err->code = r == -EINVAL ? ENOENT : -r;
-		return -err->code;
-	}
-	if (spec->timeout_s > max_s)
-		return error_set(err, ERANGE, "timeout of %u s (the most is %llu s, timeout_max)",
-				 spec->timeout_s, (unsigned long long)max_s);
-	struct cell_shape shape;
-	cell_shape_make(server, t->cpu_count, t->memory_mb, t->disk_mb, &shape);
-	return limits_check(all, spec->key_id, &shape, true, ret_retry_s, err);
+	bool for_code = life_of(s)->files_fd < 0 && strcmp(s->base, TEMPLATE_CODE) == 0;
+	return for_code ? POOL_CODE : POOL_PLAIN;
 }
 
-static bool is_for_code(const struct template_record *t)
+static void start(struct sandbox *s)
 {
-	return t->builtin && strcmp(t->id, TEMPLATE_CODE) == 0;
+	struct cell_shape shape;
+	sandbox_shape(s, &shape);
+	struct cell *cell = pools_take(sandboxes_of(s)->pools, pool_for(s), &shape,
+				       &life_of(s)->pool);
+	if (cell)
+		start_pooled(s, cell);
+	else
+		start_cold(s);
 }
 
 void sandbox_create(struct server *server, const struct sandbox_spec *spec, sandbox_done_fn fn,
 		    void *ctx)
 {
-	struct template_record t;
-	struct cell_shape shape;
+	struct beginning begin = { .files_fd = -EBADF };
 	struct error err;
-	unsigned int retry_s;
-	if (check_spec(server, spec, &t, &retry_s, &err) < 0) {
-		fn(ctx, NULL, &err, retry_s);
-		return;
-	}
-	struct sandbox *s = sandbox_new(server, spec, &t);
-	if (!s || sandbox_add_waiter(&life_of(s)->done_waiters, fn, ctx) < 0) {
+	int r = beginning_make(server, spec, &begin, &err);
+	struct sandbox *s = r == 0 ? sandbox_new(server, spec, &begin) : NULL;
+	if (r == 0 && (!s || sandbox_add_waiter(&life_of(s)->done_waiters, fn, ctx) < 0)) {
 		if (s)
 			sandbox_unlink_and_free(s);
-		sandbox_refuse(fn, ctx, ENOMEM, "out of memory");
-		return;
+		r = error_set(&err, ENOMEM, "create a sandbox");
 	}
-	sandbox_shape(s, &shape);
-	enum pool_kind kind = is_for_code(&t) ? POOL_CODE : POOL_PLAIN;
-	struct cell *cell = pools_take(server->sandboxes->pools, kind, &shape, &life_of(s)->pool);
-	if (cell)
-		start_pooled(s, cell);
+	beginning_fini(&begin);
+	if (r == 0)
+		start(s);
 	else
-		start_cold(s);
+		fn(ctx, NULL, &err, begin.retry_s);
 }

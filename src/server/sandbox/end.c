@@ -25,6 +25,7 @@ void sandbox_begin_end(struct sandbox *s, const char *reason)
 		return;
 	sandbox_set_state(s, SANDBOX_ENDING);
 	sandbox_stop_clock(s);
+	copies_stop(s);
 	if (l->cell)
 		cell_end(l->cell, reason);
 	/* Who is cut takes back what it asked of the runtime: before there is none. */
@@ -53,6 +54,7 @@ static void finish(struct sandbox *s, const char *reason)
 	error_set(&why, 0, "sandbox %s ended: %.300s", s->record.id,
 		  s->record.reason ? s->record.reason : "");
 	why.code = ESRCH;
+	copies_answer(s, &why);
 	sandbox_answer(&l->done_waiters, s, &why);
 	sandbox_answer(&l->resume_waiters, s, &why);
 	sandbox_answer(&l->kill_waiters, s, NULL);

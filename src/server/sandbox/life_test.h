@@ -18,6 +18,7 @@
 #include "server/sandbox/pool.h"
 #include "server/sandbox/sandbox.h"
 #include "server/server.h"
+#include "server/snapshot/snapshots.h"
 #include "server/store/keys.h"
 #include "server/store/records.h"
 #include "server/store/store.h"
@@ -76,6 +77,7 @@ static inline void start_with(const char *pool, const char *option)
 	server.loop = uv_default_loop();
 	must(store_open_database(database, &server.store, &err), &err);
 	must(launcher_new(server.loop, fd, &launcher_events, NULL, &server.launcher, &err), &err);
+	must(snapshots_start(&server, &err), &err);
 	must(sandboxes_start(&server, &err), &err);
 	must(observe_start(&server, &err), &err);
 }
@@ -90,6 +92,7 @@ static inline void on_stopped(void *ctx)
 {
 	observe_free(&server);
 	sandboxes_free(&server);
+	snapshots_free(&server);
 	launcher_free(server.launcher);
 }
 

@@ -10,6 +10,7 @@
  *
  *   create.c   STARTING -> RUNNING
  *   pause.c    RUNNING -> PAUSING -> PAUSED -> RESUMING -> RUNNING
+ *   save.c     none: files leave while it is RUNNING, and come while it is STARTING
  *   end.c      any -> ENDING -> ENDED (the struct is freed)
  *
  * Each step writes the record before its caller is answered. One operation at a time: others get
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock_boot.h"
 #include "base/util.h"
@@ -329,6 +331,8 @@ void sandbox_unlink_and_free(struct sandbox *s)
 	list_del(&s->link);
 	list_del(&l->hash);
 	record_fini(&s->record);
+	if (l->files_fd >= 0)
+		close(l->files_fd);
 	free(l->reason);
 	free(l);
 	free(s);

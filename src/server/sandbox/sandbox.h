@@ -61,6 +61,7 @@ struct sandbox {
 	struct list link;
 	struct server *server;
 	struct sandbox_record record;
+	char base[64];		 /* the built-in template that it is made from, maybe by a snapshot */
 	struct runtime *runtime; /* NULL before it runs and when its end has begun */
 	struct process_table *processes; /* owned by server/process */
 	struct interpreter *interpreter; /* owned by server/interpreter */
@@ -97,6 +98,10 @@ struct sandbox_spec {
 	bool secure, traffic_token;
 	bool pause_on_timeout, pause_keeps_memory, auto_resume;
 	int64_t key_id;
+	/* A fork: the template and the size are this one's, and the files those of files_fd (copied), what
+	 * sandbox_save() wrote. Else NULL. */
+	const struct sandbox *fork_of;
+	int files_fd;
 };
 
 /*
@@ -123,6 +128,15 @@ void sandbox_pause(struct sandbox *s, bool memory, sandbox_done_fn fn, void *ctx
  * while a pause is, it follows. */
 void sandbox_resume(struct sandbox *s, uint32_t timeout_s, bool memory, sandbox_done_fn fn,
 		    void *ctx);
+/*
+ * Writes its files to `fd`, which is the callee's in every case; the processes stand meanwhile. Behind other
+ * saves of the same sandbox and, with many, behind those of others. EBUSY: it does not run, or too many
+ * wait; ESRCH: it ended; EDQUOT, ENOSPC, EFBIG, ETIMEDOUT, EIO. bytes count as those of snapshots
+ * (snapshots_release()). s is NULL when it is not there (any more).
+ */
+typedef void (*sandbox_saved_fn)(void *ctx, struct sandbox *s, uint64_t bytes,
+				 const struct error *err);
+void sandbox_save(struct sandbox *s, int fd, sandbox_saved_fn fn, void *ctx);
 /* Replaces the settings; network is JSON text, NULL = cleared. */
 int sandbox_set_network(struct sandbox *s, const char *network, int allow_internet,
 			struct error *err);

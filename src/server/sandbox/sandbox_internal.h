@@ -7,6 +7,7 @@
 #include "server/sandbox/sandbox.h"
 #include "server/server.h"
 #include "server/store/keys.h"
+#include "server/store/templates.h"
 
 #define SANDBOX_BUCKETS	  1024u
 #define KEY_USES_MAX	  1024u
@@ -63,6 +64,10 @@ struct life {
 	struct list kill_waiters;
 	struct list resume_waiters; /* came while it was being paused: it resumes at once */
 	char *reason; /* of the end under way */
+	struct list copies;	/* save.c: the first one is under way */
+	unsigned int copy_count;
+	int files_fd;		/* what it begins with; -EBADF = nothing */
+	struct error load_error; /* code 0: none yet */
 };
 
 static inline struct life *life_of(struct sandbox *s)
@@ -98,6 +103,26 @@ void sandbox_unlink_and_free(struct sandbox *s);
 extern const struct cell_events sandbox_cell_events; /* of a sandbox that runs */
 void sandbox_begin_end(struct sandbox *s, const char *reason);
 void sandboxes_check_stopped(struct sandboxes *all);
+
+/* spec.c: what a create needs to know, and what it owns until a sandbox does. */
+struct beginning {
+	struct template_record template;
+	char *env;    /* JSON text, NULL = none */
+	int files_fd; /* of a snapshot or a fork, else -EBADF */
+	unsigned int retry_s;
+};
+int beginning_make(struct server *server, const struct sandbox_spec *spec, struct beginning *ret,
+		   struct error *err);
+void beginning_fini(struct beginning *b);
+
+/* save.c */
+/* Loads files_fd into the cell, in which nothing runs yet. loaded: as in sandbox_saved_fn; not called when
+ * the cell ends. */
+void copy_begin_load(struct sandbox *s, sandbox_saved_fn loaded);
+/* The cell ends: nothing is asked of it any more. */
+void copies_stop(struct sandbox *s);
+/* It has ended, and those who wait for a copy are told why. */
+void copies_answer(struct sandbox *s, const struct error *why);
 
 /* limits.c: 0, or -EAGAIN with *err and *ret_retry_s. `create`: it counts against the rate, too. */
 int limits_check(struct sandboxes *all, int64_t key_id, const struct cell_shape *shape, bool create,
