@@ -45,3 +45,19 @@ test('create and templates', async () => {
     assert.ok(id, made.stdout)
     assert.equal(await Sandbox.kill(id), true)
   }, 60_000)
+
+test('snapshots', async (t) => {
+  const sandbox = await Sandbox.create({ timeoutMs: 60_000 })
+  t.after(() => sandbox.kill().catch(() => {}))
+  const help = await e2b(['sandbox', 'snapshot', '--help'])
+  if (help.status !== 0) return t.skip('this version has none')
+  const made = await e2b(['sandbox', 'snapshot', 'create', sandbox.sandboxId])
+  assert.equal(made.status, 0, made.stderr)
+  const id = /[a-z0-9]{20}:default/.exec(made.stdout)?.[0]
+  assert.ok(id, made.stdout)
+  const list = await e2b(['sandbox', 'snapshot', 'list', '--format', 'json'])
+  assert.ok(list.stdout.includes(id), list.stdout + list.stderr)
+  const gone = await e2b(['sandbox', 'snapshot', 'delete', id])
+  assert.equal(gone.status, 0, gone.stderr)
+  assert.equal(await Sandbox.deleteSnapshot(id), false)
+}, 60_000)

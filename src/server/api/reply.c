@@ -13,23 +13,28 @@ static const struct {
 	{ 0, 400 },	   { EINVAL, 400 },   { EPERM, 403 },    { EACCES, 403 },	{ ENOENT, 404 },
 	{ ESRCH, 404 },	   { EBUSY, 409 },    { EALREADY, 409 }, { EEXIST, 409 },
 	{ E2BIG, 413 },	   { EAGAIN, 429 },   { ENOSPC, 507 },	{ EMFILE, 503 },
+	{ EDQUOT, 507 },   { ERANGE, 400 },   { ENAMETOOLONG, 400 },
 	{ ENFILE, 503 },   { ENOMEM, 503 },   { ESHUTDOWN, 503 }, { ETIMEDOUT, 504 },
 };
+
+int reply_status(const struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+		if (statuses[i].code == err->code)
+			return statuses[i].status;
+	}
+	return 500;
+}
 
 void reply_failure(struct http_exchange *x, const struct error *err, unsigned int retry_after_s)
 {
 	char seconds[16];
-	int status = 500;
 
-	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
-		if (statuses[i].code == err->code)
-			status = statuses[i].status;
-	}
 	if (retry_after_s) {
 		snprintf(seconds, sizeof(seconds), "%u", retry_after_s);
 		http_set(x, "retry-after", seconds);
 	}
-	http_error(x, status, "%s", err->message);
+	http_error(x, reply_status(err), "%s", err->message);
 }
 
 json_t *reply_text(const char *bytes)

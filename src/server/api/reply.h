@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "http/exchange.h"
 
-/* The status that belongs to an error, with Retry-After when retry_after_s > 0. */
+/* The status that belongs to an error. */
+int reply_status(const struct error *err);
+/* Answers with it, with Retry-After when retry_after_s > 0. */
 void reply_failure(struct http_exchange *x, const struct error *err, unsigned int retry_after_s);
 /* {"sandboxId", "message", "code": 502}: what a request for a sandbox that is not there gets. */
 void reply_no_sandbox(struct http_exchange *x, const char *id);

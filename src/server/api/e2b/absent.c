@@ -1,22 +1,10 @@
 /*
  * Parts of the protocol that Hotcell does not have. Whoever asks is told so: a plain 404 is for the SDKs a
- * sandbox or a template that is gone. What can be answered truthfully (a list of none) is.
+ * sandbox or a template that is gone.
  */
 #include "server/api/e2b/e2b_internal.h"
 
 #define SEE "docs/api.md lists what is there"
-
-void e2b_snapshot_list(struct http_exchange *x)
-{
-	if (authorized(x, NULL))
-		reply_json(x, 200, json_array());
-}
-
-void e2b_no_snapshots(struct http_exchange *x)
-{
-	if (authorized(x, NULL) && sandbox_of(x))
-		http_error(x, 501, "sandboxes cannot be copied: this server has no snapshots and no forks (" SEE ")");
-}
 
 void e2b_no_builds(struct http_exchange *x)
 {

@@ -8,7 +8,6 @@
 #include "server/api/e2b/e2b_internal.h"
 #include "server/interpreter/interpreter.h"
 
-#define TIMEOUT_MAX_S	  (366 * 86400)
 #define METADATA_MAX	  256
 #define ENV_MAX		  1024
 #define VOLUME_MOUNTS_MAX 16

@@ -18,6 +18,8 @@
 #define CLIENT_ID    "hotcell"
 #define BODY_MAX     (1u << 20)
 #define PAGE_MAX     100
+/* What a request may ask for; the server's own limit is timeout_max. */
+#define TIMEOUT_MAX_S (366 * 86400)
 
 /* The living sandbox of "{id}"; NULL: answered with 404. */
 struct sandbox *sandbox_of(struct http_exchange *x);
@@ -53,7 +55,8 @@ void e2b_refresh(struct http_exchange *x);
 void e2b_pause(struct http_exchange *x);
 void e2b_network(struct http_exchange *x);
 void e2b_snapshot_list(struct http_exchange *x);
-void e2b_no_snapshots(struct http_exchange *x);
+void e2b_snapshot_take(struct http_exchange *x);
+void e2b_fork(struct http_exchange *x);
 void e2b_no_builds(struct http_exchange *x);
 void e2b_metrics(struct http_exchange *x);
 void e2b_metrics_all(struct http_exchange *x);

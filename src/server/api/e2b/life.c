@@ -4,7 +4,6 @@
 
 #include "server/api/e2b/e2b_internal.h"
 
-#define TIMEOUT_MAX_S (366 * 86400)
 #define REFRESH_MAX_S 3600
 #define REFRESH_MIN_S 15
 #define V1_CONNECT_S  15

@@ -27,8 +27,8 @@ const struct http_route e2b_routes[] = {
 	{ "POST", "/sandboxes/{id}/pause", e2b_pause, NULL },
 	{ "PUT", "/sandboxes/{id}/network", e2b_network, NULL },
 
-	{ "POST", "/sandboxes/{id}/snapshots", e2b_no_snapshots, NULL },
-	{ "POST", "/sandboxes/{id}/fork", e2b_no_snapshots, NULL },
+	{ "POST", "/sandboxes/{id}/snapshots", e2b_snapshot_take, NULL },
+	{ "POST", "/sandboxes/{id}/fork", e2b_fork, NULL },
 	{ "GET", "/snapshots", e2b_snapshot_list, NULL },
 
 	{ "GET", "/sandboxes/{id}/metrics", e2b_metrics, NULL },

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/api/e2b/e2b_internal.h"
+#include "server/snapshot/snapshots.h"
 #include "server/store/templates.h"
 
 #define TAGS_MAX 32
@@ -30,6 +31,13 @@ static bool find(struct http_exchange *x, const char *reference, struct template
 	else if (r < 0)
 		no_such_template(x, reference);
 	return r == 0;
+}
+
+/* Builds may have lost their last tag. */
+static void reply_changed(struct http_exchange *x)
+{
+	snapshots_reap(http_context(x));
+	reply_empty(x);
 }
 
 static json_t *names_json(const struct template_record *t, bool aliases)
@@ -142,15 +150,46 @@ static json_t *build_json(const struct template_record *t)
 	return o;
 }
 
+struct builds {
+	const struct template_record *t;
+	json_t *rows;
+};
+
+static void add_build(void *ctx, const struct snapshot_build *b)
+{
+	struct builds *all = ctx;
+	struct template_record t = *all->t;
+
+	memcpy(t.build_id, b->build_id, sizeof(t.build_id));
+	t.cpu_count = b->cpu_count;
+	t.memory_mb = b->memory_mb;
+	t.disk_mb = b->disk_mb;
+	t.created_us = t.updated_us = b->created_us;
+	json_array_append_new(all->rows, build_json(&t));
+}
+
+/* Those that are there: of a snapshot one for each file, the newest first. */
+static json_t *builds_json(struct http_exchange *x, const struct template_record *t)
+{
+	struct builds all = { t, json_array() };
+	struct error err;
+
+	if (!t->is_snapshot)
+		json_array_append_new(all.rows, build_json(t));
+	else if (snapshot_builds(store_of(x), t->id, add_build, &all, &err) < 0)
+		json_array_clear(all.rows);
+	return all.rows;
+}
+
 void e2b_template_get(struct http_exchange *x)
 {
 	struct template_record t;
 
 	if (!authorized(x, NULL) || !find(x, http_param(x, "id"), &t))
 		return;
-	json_t *o = json_pack("{s:s, s:b, s:o, s:o, s:[o]}", "templateID", t.id, "public",
+	json_t *o = json_pack("{s:s, s:b, s:o, s:o, s:o}", "templateID", t.id, "public",
 			      t.is_public, "aliases", names_json(&t, true), "names",
-			      names_json(&t, false), "builds", build_json(&t));
+			      names_json(&t, false), "builds", builds_json(x, &t));
 	if (o)
 		set_counts(o, &t);
 	reply_json(x, 200, o);
@@ -171,7 +210,7 @@ void e2b_template_delete(struct http_exchange *x)
 	else if (r < 0)
 		reply_failure(x, &err, 0);
 	else
-		reply_empty(x);
+		reply_changed(x);
 }
 
 static void patch(struct http_exchange *x, const uint8_t *data, size_t size, bool names)
@@ -274,7 +313,9 @@ static void tag_add(struct http_exchange *x, void *ctx, const uint8_t *data, siz
 	unsigned int count = read_tags(&a, tags);
 	if (args_answered(&a, x))
 		return;
-	if (template_tag_add(store_of(x), target, tags, count, build, &err) < 0)
+	int r = template_tag_add(store_of(x), target, tags, count, build, &err);
+	snapshots_reap(http_context(x));
+	if (r < 0)
 		reply_failure(x, &err, 0);
 	else
 		reply_json(x, 201,
@@ -302,7 +343,7 @@ static void tag_remove(struct http_exchange *x, void *ctx, const uint8_t *data, 
 	if (template_tag_remove(store_of(x), name, tags, count, &err) < 0)
 		reply_failure(x, &err, 0);
 	else
-		reply_empty(x);
+		reply_changed(x);
 }
 
 void e2b_tag_remove(struct http_exchange *x)
