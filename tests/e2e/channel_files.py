@@ -6,7 +6,7 @@ import sys
 import time
 
 from harness.channel import DPKG, RO, RW, Refused, Sandbox, Writer
-from harness.tap import check, check_equal, run
+from harness.tap import PATIENCE_S, check, check_equal, run
 
 if not os.access(os.environ["HOTCELL"], os.X_OK):
     sys.exit(77)
@@ -118,7 +118,7 @@ def test_list():
 
 def test_list_of_very_many():
     with Sandbox() as box:
-        box.run(["python3", "-c", "import os; os.mkdir('m')\nfor i in range(20000): open(f'm/{i}', 'w').close()"], timeout=25)
+        box.run(["python3", "-c", "import os; os.mkdir('m')\nfor i in range(20000): open(f'm/{i}', 'w').close()"], timeout=PATIENCE_S)
         found = [e.name for e in box.list("m")]
         check_equal(found, sorted(str(i) for i in range(20000)))
 
@@ -218,7 +218,7 @@ def test_remove_a_deep_and_wide_tree():
     with Sandbox() as box:
         box.run(["python3", "-c", "import os\nos.mkdir('t'); os.chdir('t')\n"
                  "for i in range(1500): os.mkdir('d'); open('f', 'w').close(); os.chdir('d')\n"
-                 "for i in range(5000): open(str(i), 'w').close()"], timeout=25)
+                 "for i in range(5000): open(str(i), 'w').close()"], timeout=PATIENCE_S)
         before = box.stats()["inodes"]
         box.remove("t")
         refused(lambda: box.stat("t"), errno.ENOENT)

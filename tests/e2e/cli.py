@@ -13,6 +13,9 @@ import tempfile
 import termios
 import time
 
+from harness import scene
+from harness.tap import PATIENCE_S
+
 HOTCELL = os.environ["HOTCELL"]
 TESTS = []
 
@@ -30,7 +33,7 @@ def run(*arguments, command=None, **keywords):
         del keywords["stdin"]
     quiet = [] if keywords.pop("loud", False) else ["-q"]
     return subprocess.run([HOTCELL, "run", *quiet, *arguments, "--", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=60, **keywords)
+                          timeout=PATIENCE_S, **keywords)
 
 
 def start(*arguments, command, **keywords):
@@ -144,7 +147,7 @@ def a_slow_reader_holds_the_program_back():
         total += len(chunk)
     equal(total, 100000000)
     equal(child.stderr.read(), b"done\n")
-    equal(child.wait(10), 0)
+    equal(child.wait(PATIENCE_S), 0)
 
 
 @test
@@ -154,7 +157,7 @@ def a_reader_that_goes_away_is_a_broken_pipe():
     child.stdout.read(100)
     child.stdout.close()
     contains(child.stderr.read(), b"141")
-    child.wait(10)
+    child.wait(PATIENCE_S)
 
 
 @test
@@ -183,11 +186,8 @@ def closed_streams_do_not_hurt():
 @test
 def input_that_waits_does_not_delay_the_end():
     reading, writing = os.pipe()
-    started = time.monotonic()
-    child = subprocess.run([HOTCELL, "run", "-q", "--", "true"], stdin=reading, timeout=20)
-    equal(child.returncode, 0)
-    if time.monotonic() - started > 10:
-        raise AssertionError("the end waited for input")
+    child = subprocess.run([HOTCELL, "run", "-q", "--", "true"], stdin=reading, timeout=PATIENCE_S)
+    equal(child.returncode, 0)  # which would wait for ever
     os.close(writing)
     os.close(reading)
 
@@ -212,7 +212,7 @@ def signals_reach_the_program():
         started(child)
         child.send_signal(number)
         equal(child.stdout.read(), name.encode() + b"\n")
-        equal(child.wait(10), 9)
+        equal(child.wait(PATIENCE_S), 9)
 
 
 @test
@@ -220,16 +220,13 @@ def a_program_without_a_handler_dies_of_the_signal():
     child = start(command="echo ready; exec sleep 100")
     started(child)
     child.send_signal(signal.SIGTERM)
-    status = child.wait(10)
+    status = child.wait(PATIENCE_S)
     equal(status in (-signal.SIGTERM, 128 + signal.SIGTERM), True, status)
 
 
 @test
 def the_sandbox_ends_with_its_program():
-    started_at = time.monotonic()
-    equal(run(command="sleep 100 & sleep 100 & exit 4").returncode, 4)
-    if time.monotonic() - started_at > 20:
-        raise AssertionError("waited for background processes")
+    equal(run(command="sleep 10000 & sleep 10000 & exit 4").returncode, 4)  # longer than we wait
 
 
 # ---- files ----
@@ -324,13 +321,10 @@ def killed(done, *parts):
 
 @test
 def the_timeout_kills_and_says_so():
-    begun = time.monotonic()
-    killed(run("--timeout", "1s", command="sleep 100", loud=True), "--timeout", "1 s")
+    killed(run("--timeout", "1s", command="sleep 10000", loud=True), "--timeout", "1 s")
     killed(run("--timeout", "1s", command="while :; do :; done", loud=True), "--timeout")
-    killed(run("--timeout", "1s", command="trap '' TERM INT HUP; sleep 100 & sleep 100", loud=True), "--timeout")
-    if time.monotonic() - begun > 15:
-        raise AssertionError("too late")
-    equal(run("--timeout", "30s", command="exit 3").returncode, 3)
+    killed(run("--timeout", "1s", command="trap '' TERM INT HUP; sleep 10000 & sleep 10000", loud=True), "--timeout")
+    equal(run("--timeout", "300s", command="exit 3").returncode, 3)
 
 
 @test
@@ -402,7 +396,7 @@ def a_store_is_private_and_shared_mappings_work():
     equal(run("--store", "store", command=["python3", "-c", script]).stdout, b"True\n")
     equal(os.listdir("store"), [name])
     child.send_signal(signal.SIGTERM)
-    child.wait(10)
+    child.wait(PATIENCE_S)
     equal(os.listdir("store"), [])
 
 
@@ -415,9 +409,7 @@ def a_store_of_a_killed_run_goes_with_the_next():
     left = os.listdir("store")
     child.kill()
     child.wait()
-    end = time.monotonic() + 10
-    while any(alive(p) for p in tree) and time.monotonic() < end:
-        time.sleep(0.05)
+    until_gone(tree)
     equal(os.listdir("store"), left)
     os.makedirs("store/hotcell-mine/data")
     equal(run("--store", "store", command="true").returncode, 0)
@@ -500,8 +492,8 @@ def the_cpu_limit_slows_down():
     summary = json.load(open("out.json"))
     if not summary["cgroup"]["controllers"] or "cpu" not in summary["cgroup"]["controllers"]:
         return  # nothing to slow down with; the summary says so
-    cpu = summary["cpu"]["user_ms"] + summary["cpu"]["system_ms"]
-    equal(cpu < 1200, True, f"{cpu} ms of CPU in 2 s at 0.2 CPUs;")
+    cpu, time_ms = summary["cpu"]["user_ms"] + summary["cpu"]["system_ms"], max(2000, summary["run_ms"])
+    equal(cpu < 0.6 * time_ms, True, f"{cpu} ms of CPU in {time_ms} ms at 0.2 CPUs;")
 
 
 # ---- terminals ----
@@ -514,7 +506,7 @@ def in_terminal(arguments, script, size=(24, 80)):
     termios.tcsetwinsize(fd, size)
     collected = bytearray()
 
-    def wait_for(text, timeout=15):
+    def wait_for(text, timeout=PATIENCE_S):
         end = time.monotonic() + timeout
         while text not in collected:
             if time.monotonic() > end or not read_more(fd, collected, 0.2) and text not in collected:
@@ -522,7 +514,7 @@ def in_terminal(arguments, script, size=(24, 80)):
                     raise AssertionError(f"{text!r} did not come: {bytes(collected)!r}")
     try:
         script(fd, pid, wait_for)
-        end = time.monotonic() + 15
+        end = time.monotonic() + PATIENCE_S
         while read_more(fd, collected, 1) is not None and time.monotonic() < end:
             pass
     finally:
@@ -563,7 +555,6 @@ def a_terminal_gives_the_program_a_terminal():
 def control_c_interrupts_inside():
     def talk(fd, pid, wait_for):
         wait_for(b"ready")
-        time.sleep(0.3)
         os.write(fd, b"\x03")
         wait_for(b"interrupted")
     out, status = in_terminal(["-q", "-t", "--", "bash", "-c", "trap 'echo interrupted; exit 7' INT; echo ready; while :; do sleep 0.1; done"], talk)
@@ -587,7 +578,7 @@ def the_callers_terminal_is_as_before():
     if pid == 0:
         os.execvp("sh", ["sh", "-c", f"stty -g > before; '{HOTCELL}' run -q -- stty raw -echo; stty -g > after; cmp before after && echo same"])
     out = bytearray()
-    while read_more(fd, out, 15):
+    while read_more(fd, out, PATIENCE_S):
         pass
     os.waitpid(pid, 0)
     contains(bytes(out), b"same")
@@ -597,8 +588,8 @@ def the_callers_terminal_is_as_before():
 def an_interactive_shell_has_job_control():
     def talk(fd, pid, wait_for):
         wait_for(b"$ ")
-        os.write(fd, b"sleep 100\n")
-        time.sleep(0.5)
+        os.write(fd, b"sh -c 'echo in the fore\"\"ground; exec sleep 10000'\n")
+        wait_for(b"in the foreground")
         os.write(fd, b"\x1a")
         wait_for(b"Stopped")
         os.write(fd, b"bg; jobs; kill %1; wait; echo rest $((40+2))\n")
@@ -638,18 +629,13 @@ def the_trace_shows_calls():
 
 @test
 def nothing_is_left_behind():
-    def processes():
-        return subprocess.run(["pgrep", "-x", "hotcell-kernel"], capture_output=True).stdout.split()
-    child = start(command="echo ready; sleep 600 & sleep 600 & wait")
+    child = start(command="sleep 600 & sleep 600 & echo ready; wait")
     started(child)
     tree = descendants(child.pid)
     equal(len(tree) >= 4, True, tree)
     child.kill()
     child.wait()
-    end = time.monotonic() + 10
-    while any(alive(p) for p in tree) and time.monotonic() < end:
-        time.sleep(0.05)
-    equal([p for p in tree if alive(p)], [], "left behind")
+    until_gone(tree)
 
 
 @test
@@ -660,10 +646,9 @@ def death_of_the_kernel_process_is_reported():
     kernel = [p for p in tree if name_of(p) == "hotcell-kernel"]
     equal(len(kernel) >= 1, True, [name_of(p) for p in tree])
     os.kill(kernel[0], signal.SIGKILL)
-    equal(child.wait(10), 125)
+    equal(child.wait(PATIENCE_S), 125)
     contains(child.stderr.read(), b"hotcell: ")
-    time.sleep(0.3)
-    equal([p for p in tree if alive(p)], [], "left behind")
+    until_gone(tree)
 
 
 @test
@@ -674,9 +659,8 @@ def death_of_the_first_process_ends_the_sandbox():
     kernel = [p for p in tree if name_of(p) == "hotcell-kernel"][0]
     first = children_of(kernel)[0]
     os.kill(first, signal.SIGKILL)
-    equal(child.wait(10) != 0, True)
-    time.sleep(0.3)
-    equal([p for p in tree if alive(p)], [], "left behind")
+    equal(child.wait(PATIENCE_S) != 0, True)
+    until_gone(tree)
 
 
 def children_of(pid):
@@ -710,11 +694,15 @@ def alive(pid):
         return False
 
 
+def until_gone(pids):
+    scene.until(lambda: not any(alive(p) for p in pids), "processes are left behind")
+
+
 @test
 def many_sandboxes_at_once():
     children = [start(command=f"echo {i}; sleep 0.2; echo $((7 * {i}))") for i in range(20)]
     for i, child in enumerate(children):
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=PATIENCE_S)
         equal((out, err, child.returncode), (f"{i}\n{7 * i}\n".encode(), b"", 0))
 
 

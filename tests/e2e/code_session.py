@@ -10,7 +10,6 @@ from harness.tap import check, check_equal
 
 if not os.access(HOTCELL, os.X_OK):
     sys.exit(77)
-tap.TIMEOUT_S = 120
 
 PASTE, PASTED = "\033[200~", "\033[201~"
 UP = "\033[A"

@@ -7,7 +7,7 @@ import tempfile
 
 from harness.client import Client
 from harness.installed import Installed, build_guest, write
-from harness.tap import Skip, check, check_equal, run
+from harness.tap import PATIENCE_S, Skip, check, check_equal, run
 
 if not os.access(os.environ["HOTCELL"], os.X_OK):
     sys.exit(77)
@@ -53,7 +53,7 @@ def test_in_a_private_home_of_a_root_that_cannot_mount():
     for private in (True, False):
         with Installed(private=private) as installed:
             command = [*limited, f"{installed.top}/hotcell", "run", "-q", "--", "ls", "/opt"]
-            done = subprocess.run(command, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+            done = subprocess.run(command, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
             check_equal((done.returncode, done.stdout, done.stderr), (0, "" if private else "hotcell\n", ""))
 
 
@@ -61,7 +61,7 @@ def test_python_is_python3_where_nothing_else_is():
     """The folder bin/ comes last in every PATH, so whatever the system or the user has is found before it."""
     def output(user, *command):
         return subprocess.check_output([os.environ["HOTCELL"], "run", "-q", "-u", user, "--", *command], cwd="/",
-                                       stdin=subprocess.DEVNULL, text=True, timeout=60)
+                                       stdin=subprocess.DEVNULL, text=True, timeout=PATIENCE_S)
     line = "python -c 'import sys; print(sys.version_info[0], sys.argv[1:])' 'a b'"
     for user in ("user", "root"):
         for shell in (["sh", "-c"], ["bash", "-lc"], ["env", "-i", "/bin/bash", "-lc"]):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness.tap import check, check_equal, run
+from harness.tap import PATIENCE_S, check, check_equal, run
 
 HOTCELL = os.environ["HOTCELL"]
 if not os.access(HOTCELL, os.X_OK):
@@ -57,7 +57,7 @@ int main(void)
 """
 
 
-def with_kernel(mode, *arguments, timeout=20):
+def with_kernel(mode, *arguments, timeout=PATIENCE_S):
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         shutil.copy(HOTCELL, folder)

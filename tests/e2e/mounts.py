@@ -3,7 +3,9 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
+
+from harness import scene
+from harness.tap import PATIENCE_S
 
 HOTCELL = os.environ["HOTCELL"]
 tests = []
@@ -16,7 +18,7 @@ def test(function):
 
 def run(*options, script, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **more):
     command = [HOTCELL, "run", "-q", *options, "--", "bash", "-c", script]
-    done = subprocess.run(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, timeout=60, **more)
+    done = subprocess.run(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, timeout=PATIENCE_S, **more)
     return done.returncode, (done.stdout or b"").decode(), done.stderr.decode()
 
 
@@ -102,12 +104,9 @@ def host_changes_show_in_pass_through_mounts():
                             stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
     write("d/tmp", "from the host\n")
     os.rename("d/tmp", "d/go")
-    for _ in range(500):
-        if os.path.exists("d/seen"):
-            break
-        time.sleep(0.02)
+    scene.until(lambda: os.path.exists("d/seen"), "it is not seen inside")
     os.unlink("d/go")
-    expect(done.communicate(timeout=30)[0].decode(), "from the host\nseen\n")
+    expect(done.communicate(timeout=PATIENCE_S)[0].decode(), "from the host\nseen\n")
 
 
 @test
@@ -207,7 +206,7 @@ def a_reader_that_leaves_ends_the_writer():
                             stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     expect(done.stdout.read(4), b"y\ny\n")
     done.stdout.close()
-    expect(done.wait(timeout=20), 128 + 13)
+    expect(done.wait(timeout=PATIENCE_S), 128 + 13)
 
 
 @test
@@ -222,7 +221,7 @@ def standard_descriptors_by_name():
 @test
 def a_lot_through_pipes():
     done = subprocess.run(f"seq 1 300000 | {HOTCELL} run -q -- cat | md5sum; seq 1 300000 | md5sum",
-                          shell=True, stdout=subprocess.PIPE, timeout=60)
+                          shell=True, stdout=subprocess.PIPE, timeout=PATIENCE_S)
     first, second = done.stdout.split(b"\n")[:2]
     expect(first, second)
 

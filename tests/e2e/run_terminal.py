@@ -8,7 +8,7 @@ import termios
 import time
 
 from harness import terminal
-from harness.tap import check, check_equal, run
+from harness.tap import PATIENCE_S, check, check_equal, run
 
 HOTCELL = os.environ["HOTCELL"]
 if not os.access(HOTCELL, os.X_OK):
@@ -64,19 +64,21 @@ def test_resize():
         check_equal(t.end(), 0)
 
 
+# A program that says when the terminal is its own.
+FOREGROUND = "sh -c 'echo in the fore\"\"ground; exec sleep 10000'\r"
+
+
 def test_typing_control_characters():
     with bash() as t:
         t.expect("% ")
-        t.type("sleep 100\r")
-        t.expect("sleep 100\r\n")
-        time.sleep(0.2)
+        t.type(FOREGROUND)
+        t.expect("in the foreground")
         t.type("\x03")
         t.expect("% ")
         t.type("echo status=$?\r")
         t.expect("\r\nstatus=130")
-        t.type("sleep 100\r")
-        t.expect("sleep 100\r\n")
-        time.sleep(0.2)
+        t.type(FOREGROUND)
+        t.expect("in the foreground")
         t.type("\x1a")
         t.expect("Stopped")
         t.type("kill %1; exit 3\r")
@@ -163,7 +165,7 @@ def test_sudo_on_a_terminal():
 
 def test_forced_with_pipes():
     done = subprocess.run([HOTCELL, "run", "-q", "-t", "--", "sh", "-c", "tty; cat"],
-                          input=b"from a pipe\n", capture_output=True, timeout=20)
+                          input=b"from a pipe\n", capture_output=True, timeout=PATIENCE_S)
     check_equal(done.returncode, 0)
     check(b"/dev/pts/0\r\n" in done.stdout, done.stdout)
     check(done.stdout.count(b"from a pipe\r\n") == 2, done.stdout)

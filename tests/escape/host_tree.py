@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 
-from harness.tap import run
+from harness.tap import PATIENCE_S, run
 
 HOTCELL = os.environ["HOTCELL"]
 SECRET = "the secret of the host"
@@ -49,7 +49,7 @@ class HostTree:
                 "--", "python3", "-c", script]
 
     def run(self, kind, script):
-        return subprocess.run(self.command(kind, script), stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        return subprocess.run(self.command(kind, script), stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S)
 
     def start(self, kind, script):
         return subprocess.Popen(self.command(kind, script), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -261,7 +261,7 @@ def test_a_host_that_changes_what_the_guest_looks_at():
                 lead(tree, kind, guest)
                 thread.start()
                 try:
-                    out, err = guest.communicate(timeout=60)  # the end of its input: now both at once
+                    out, err = guest.communicate(timeout=PATIENCE_S)  # the end of its input: now both at once
                 finally:
                     stop.set()
                     thread.join()

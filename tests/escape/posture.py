@@ -5,7 +5,7 @@ import resource
 import subprocess
 import sys
 
-from harness.tap import Skip, run
+from harness.tap import PATIENCE_S, Skip, run
 
 HOTCELL = os.environ["HOTCELL"]
 NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
@@ -25,7 +25,7 @@ def start(script, *options):
 
 
 def end(process):
-    process.communicate(b"\n", timeout=30)
+    process.communicate(b"\n", timeout=PATIENCE_S)
     assert process.returncode == 0, f"status {process.returncode}"
 
 

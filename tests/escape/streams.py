@@ -4,7 +4,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness.tap import run
+from harness.tap import PATIENCE_S, run
 
 HOTCELL = os.environ["HOTCELL"]
 
@@ -60,7 +60,7 @@ def test_files_as_they_were_opened():
         for user in ("user", "root"):
             with open(read_path) as source, open(write_path, "a") as target:
                 done = subprocess.run([HOTCELL, "run", "-q", "--user", user, "--", "python3", "-c", ATTACK], stdin=source,
-                                      stdout=target, stderr=subprocess.PIPE, timeout=60)
+                                      stdout=target, stderr=subprocess.PIPE, timeout=PATIENCE_S)
             assert done.returncode == 0, f"{user}: {done.stderr.decode()[-500:]}"
         after = os.stat(read_path)
         assert open(read_path).read() == "input" and open(write_path).read() == "before" + "writteninput" * 2
@@ -86,7 +86,7 @@ except OSError:
 """
     directory = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        done = subprocess.run([HOTCELL, "run", "-q", "--", "python3", "-c", script], stdin=directory, capture_output=True, timeout=60)
+        done = subprocess.run([HOTCELL, "run", "-q", "--", "python3", "-c", script], stdin=directory, capture_output=True, timeout=PATIENCE_S)
     finally:
         os.close(directory)
     assert done.returncode in (0, 125), f"{done.returncode} {done.stderr.decode()[-300:]}"

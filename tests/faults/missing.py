@@ -9,19 +9,18 @@ import subprocess
 import sys
 
 from harness import tap
-from harness.tap import Skip, check, check_equal, skip_if_sanitized
+from harness.tap import PATIENCE_S, Skip, check, check_equal, skip_if_sanitized
 
 HOTCELL = os.environ["HOTCELL"]
 DENY = os.environ["BUILD"] + "/tests/harness/deny"
 ROOT = os.geteuid() == 0
-tap.TIMEOUT_S = 120
 
 NEW_LISTENER = "seccomp:1&8"
 SYNC_WAKE_UP = "ioctl:1:0x40082104"
 
 
 def call(*command, **keywords):
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **keywords)
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, **keywords)
 
 
 def doctor(*around, **keywords):

@@ -11,7 +11,7 @@
  *	}
  *	CHECK_MAIN()
  *
- * Each TEST runs in a forked child with an alarm of 10 seconds; its exit is the verdict. One TAP line per test,
+ * Each TEST runs in a forked child with an alarm of 90 seconds; its exit is the verdict. One TAP line per test,
  * exit status 1 if any failed. Usage: PROGRAM [-n] [NAME...]: only these tests; -n runs them in
  * the one process, without fork and alarm, and ends at the first failure (good under --trace).
  * A program with a main() of its own may use the CHECK macros alone and return 0.
@@ -32,7 +32,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK_TIMEOUT_S 10
+#define CHECK_TIMEOUT_S 90
 #define CHECK_SKIPPED 77
 #define CHECK_TESTS_MAX 256
 

@@ -4,7 +4,7 @@ import json
 import socket
 import struct
 
-from .tap import check, check_equal
+from .tap import PATIENCE_S, check, check_equal
 
 STREAM = "application/connect+json"
 
@@ -14,7 +14,7 @@ class Cell:
 
     def __init__(self, d, **body):
         self.d = d
-        status, made, unused = d.request("POST", "/sandboxes", {"templateID": "base", "timeout": 120, **body})
+        status, made, unused = d.request("POST", "/sandboxes", {"templateID": "base", "timeout": 600, **body})
         check_equal(status, 201, made)
         self.id, self.token = made["sandboxID"], made.get("envdAccessToken", "")
 
@@ -23,7 +23,7 @@ class Cell:
 
     def open(self, method, path, body=None, headers=None, port=49983):
         """(connection, response), the body unread."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.d.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.d.port, timeout=PATIENCE_S)
         connection.request(method, path, body, {**self.fields(port), **(headers or {})})
         return connection, connection.getresponse()
 
@@ -54,7 +54,7 @@ class Cell:
 
     def raw(self, text, port=49983):
         """A socket to which a head, given in part, was sent."""
-        s = socket.create_connection(("127.0.0.1", self.d.port), timeout=60)
+        s = socket.create_connection(("127.0.0.1", self.d.port), timeout=PATIENCE_S)
         fields = "".join(f"{k}: {v}\r\n" for k, v in self.fields(port).items())
         head, rest = text.split(b"\r\n", 1)
         s.sendall(head + b"\r\nHost: localhost\r\n" + fields.encode() + rest)

@@ -15,6 +15,8 @@ import subprocess
 import threading
 import time
 
+from .tap import PATIENCE_S
+
 BUILD = os.environ.get("BUILD", "build")
 
 TYPES = dict(CONFIG=1, READY=2, SPAWN=3, SPAWNED=4, INPUT=5, OUTPUT=6, OUTPUT_ACK=7, RESIZE=8, SIGNAL=9,
@@ -162,7 +164,7 @@ class Channel:
                 raise Gone([m.body[8:].split(b"\0")[0] for m in self.waiting if m.type == "DIED"])
             self.buffer += data
 
-    def wait(self, match, timeout=20):
+    def wait(self, match, timeout=PATIENCE_S):
         """The first message for which match(message); others wait for their turn."""
         for message in self.waiting:
             if match(message):
@@ -232,7 +234,7 @@ class Sandbox:
     def close(self):
         self.channel.socket.close()
         try:
-            self.keeper.wait(10)
+            self.keeper.wait(PATIENCE_S)
         finally:
             self.keeper.kill()
             self.keeper.wait()
@@ -244,7 +246,7 @@ class Sandbox:
         self.channel.send(type, body, self.requests, fds)
         return self.requests
 
-    def next(self, request, timeout=20):
+    def next(self, request, timeout=PATIENCE_S):
         """The next message about a request; ERROR is raised."""
         message = self.channel.wait(lambda m: m.request == request, timeout)
         if message.type == "ERROR":
@@ -254,12 +256,12 @@ class Sandbox:
             raise Refused(code, ABOUT[about], text)
         return message
 
-    def expect(self, request, type, timeout=20):
+    def expect(self, request, type, timeout=PATIENCE_S):
         message = self.next(request, timeout)
         assert message.type == type, f"{message.type} instead of {type}"
         return Reader(message.body)
 
-    def call(self, type, body=b"", answer="DONE", fds=(), timeout=20):
+    def call(self, type, body=b"", answer="DONE", fds=(), timeout=PATIENCE_S):
         return self.expect(self.request(type, body, fds), answer, timeout)
 
     def silent(self, request, seconds=0.05):
@@ -283,7 +285,7 @@ class Sandbox:
         """A process with pipes: a Running."""
         return Running(self, argv, **more)
 
-    def run(self, command, timeout=20, **more):
+    def run(self, command, timeout=PATIENCE_S, **more):
         """A shell command to its end."""
         argv = ["/bin/bash", "-c", command] if isinstance(command, str) else command
         return self.start(argv, **more).finish(timeout)
@@ -299,10 +301,10 @@ class Sandbox:
     def move(self, source, destination, user=""):
         return self.call("FS_MOVE", Writer().str(user, source, destination).data, "FS_ENTRY").entry()
 
-    def remove(self, path, user="", timeout=20):
+    def remove(self, path, user="", timeout=PATIENCE_S):
         self.call("FS_REMOVE", Writer().str(user, path).data, timeout=timeout)
 
-    def list(self, path, depth=1, user="", timeout=20):
+    def list(self, path, depth=1, user="", timeout=PATIENCE_S):
         request = self.request("FS_LIST", Writer().str(user, path).u32(depth).data)
         entries = []
         while True:
@@ -326,7 +328,7 @@ class Sandbox:
         self.expect(request, "DONE")
         return entry if sink else b"".join(pieces)
 
-    def write(self, path, content, metadata=None, user="", timeout=20):
+    def write(self, path, content, metadata=None, user="", timeout=PATIENCE_S):
         """`content`: bytes, or an iterable of them."""
         near, far = socket.socketpair()
         body = Writer().str(user, path).pairs(metadata or {}).data
@@ -346,7 +348,7 @@ class Sandbox:
         self.expect(request, "DONE")
         return request
 
-    def event(self, watch, timeout=20):
+    def event(self, watch, timeout=PATIENCE_S):
         body = self.expect(watch, "FS_EVENT", timeout)
         event, name, has = EVENTS[body.u32()], body.str(), body.u32()
         entry = body.entry() if has else None
@@ -400,7 +402,7 @@ class Sandbox:
         self.expect(request, "DONE")
         return request
 
-    def accept(self, listener, timeout=20):
+    def accept(self, listener, timeout=PATIENCE_S):
         """The connection of the next guest that knocks."""
         self.expect(listener, "KNOCK", timeout)
         near, far = socket.socketpair()
@@ -454,7 +456,7 @@ class Running:
             while data := stream.read(65536):
                 self.output[number] += data
 
-    def wait_for(self, text, timeout=20):
+    def wait_for(self, text, timeout=PATIENCE_S):
         """Until its standard output has `text`."""
         end = time.monotonic() + timeout
         while text not in self.output[1]:
@@ -465,11 +467,11 @@ class Running:
     def signal(self, number, group=False):
         self.box.channel.send("SIGNAL", Writer().u32(number, 1 if group else 0).data, self.request)
 
-    def exited(self, timeout=20):
+    def exited(self, timeout=PATIENCE_S):
         """The wait status."""
         return self.box.expect(self.request, "EXITED", timeout).u32()
 
-    def finish(self, timeout=20):
+    def finish(self, timeout=PATIENCE_S):
         os.close(self.stdin)
         status = self.exited(timeout)
         for thread in self.threads:

@@ -6,8 +6,7 @@ import threading
 
 from . import process
 from .daemon import Daemon
-
-PATIENCE_S = 30
+from .tap import PATIENCE_S
 
 
 class Client(Daemon):

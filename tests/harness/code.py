@@ -5,9 +5,9 @@ import subprocess
 import tempfile
 
 from . import process
+from .tap import PATIENCE_S
 from .terminal import Terminal
 
-PATIENCE_S = 60
 HOTCELL = os.environ["HOTCELL"]
 
 # A driver stands in for python3: its body follows. It has requests(), which yields code, and send().

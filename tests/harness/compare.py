@@ -5,7 +5,7 @@ first is put before every one. Comments of the form `# word: value` at the start
 case are directives:
   needs: PROGRAM...     skip when one is absent
   status: N             the exit status of both (default: whatever it is natively, but 126 or 127)
-  timeout: SECONDS      for each of the two runs (default 60)
+  timeout: SECONDS      for each of the two runs (default 240)
   options: OPTIONS      more options for `hotcell run`
   mask: REGEX => TEXT   applied to both outputs before they are compared
   only: inside          no native run; the script itself decides by its exit status
@@ -28,7 +28,7 @@ class Case:
         self.lines = []
         self.needs = []
         self.status = None
-        self.timeout = 60
+        self.timeout = 240
         self.options = []
         self.masks = []
         self.only = ""

@@ -15,9 +15,9 @@ import subprocess
 import tempfile
 
 from . import process, scene
+from .tap import PATIENCE_S
 
 ANNOUNCED = ("E2B_API_URL", "E2B_SANDBOX_URL")
-PATIENCE_S = 20
 NOBODY = 65534
 
 
@@ -142,7 +142,7 @@ class Daemon:
         return answer.status, value, answer.headers
 
     def create(self, expect=201, **body):
-        status, value, headers = self.request("POST", "/sandboxes", {"templateID": "base", "timeout": 60, **body})
+        status, value, headers = self.request("POST", "/sandboxes", {"templateID": "base", "timeout": 600, **body})
         if status != expect:
             raise AssertionError(f"create: {status} {value}")
         return value["sandboxID"] if expect == 201 else (value, headers)

@@ -4,6 +4,8 @@ import shutil
 import subprocess
 import tempfile
 
+from .tap import PATIENCE_S
+
 BUILD = os.path.dirname(os.path.abspath(os.environ.get("HOTCELL", "build/hotcell")))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = ["hotcell", "hotcell-kernel", "hotcell-stub", "hotcell-server", "hotcell-launcher", "hotcell-client"]
@@ -47,7 +49,7 @@ class Installed:
 
     def run(self, script, *options, **more):
         done = subprocess.run([f"{self.top}/hotcell", "run", "-q", *options, "--", "bash", "-c", script], cwd="/",
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **more)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, **more)
         return done.returncode, done.stdout, done.stderr
 
 

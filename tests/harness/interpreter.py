@@ -10,7 +10,7 @@ import re
 import time
 
 from .cell import Cell, connection_of
-from .tap import check, check_equal
+from .tap import PATIENCE_S, check, check_equal
 
 PORT = 49999
 PROGRAM = "/usr/local/sbin/python3"  # before all others in PATH
@@ -198,7 +198,7 @@ def is_cut(execution):
     return False
 
 
-def wait_until(condition, what, seconds=20):
+def wait_until(condition, what, seconds=PATIENCE_S):
     deadline = time.monotonic() + seconds
     while not condition():
         check(time.monotonic() < deadline, f"{what}: not within {seconds} s")

@@ -12,9 +12,9 @@ import tempfile
 import time
 
 from . import process
+from .tap import PATIENCE_S
 
 PR_SET_CHILD_SUBREAPER = 36
-PATIENCE_S = 15
 
 # Processes that come and go, a pipe, files, a terminal: something is always under way.
 BUSY = """

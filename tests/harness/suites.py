@@ -17,6 +17,9 @@ INTERPRETER_VARIANTS = {
     "@root": {"INTERPRETER_OPTIONS": "--user root"},
 }
 
+# Seconds: bounds of what hangs, for a machine that is busy and stands still at times.
+PROGRAM_S, HOST_SIDE_S, CONFORMANCE_S, CPYTHON_S, LINT_S = 600, 1800, 1200, 600, 900
+
 Verdict = collections.namedtuple("Verdict", "passed failed skipped")
 Failure = collections.namedtuple("Failure", "id lines")
 TAP = re.compile(r"^(not ok|ok) \d+ (\S.*?)( # SKIP.*)?$")
@@ -83,12 +86,12 @@ def unit(where):
     with open(listing) as file:
         for test in json.load(file):
             folder = "fuzz" if any(s.endswith("fuzz") for s in test["suite"]) else "unit"
-            yield program(f"{folder}/{test['name']}", test["cmd"], 120, test["env"])
+            yield program(f"{folder}/{test['name']}", test["cmd"], PROGRAM_S, test["env"])
 
 
 def guest_natively(where):
     for path in programs(f"{where.build}/tests/guest"):
-        yield program(f"native/{os.path.basename(path)}", [path], 120)
+        yield program(f"native/{os.path.basename(path)}", [path], PROGRAM_S)
 
 
 def inside(where, path, *options):
@@ -105,9 +108,9 @@ def guest(where):
     """As the sandbox's user; sources that say `/* also as root */` a second time as root."""
     for path in programs(f"{where.build}/tests/guest"):
         name = os.path.basename(path)
-        yield program(f"guest/{name}", inside(where, path), 120)
+        yield program(f"guest/{name}", inside(where, path), PROGRAM_S)
         if also_as_root(f"{where.root}/tests/guest/{name}.c"):
-            yield program(f"guest/{name}@root", inside(where, path, "--user", "root"), 120)
+            yield program(f"guest/{name}@root", inside(where, path, "--user", "root"), PROGRAM_S)
 
 
 def end_to_end(where):
@@ -132,7 +135,7 @@ def host_side(where, suite, path, more=None):
     env = {"HOTCELL": where.hotcell or "", "BUILD": where.build, "SOURCE": where.root,
            "PYTHONPATH": f"{where.root}/tests", **(more or {})}
     env.update((name, os.environ[name]) for name in os.environ if name.startswith("FAULTS_"))
-    return program(f"{suite}/{name}", ["/usr/bin/python3", path], 600, env, long=True)
+    return program(f"{suite}/{name}", ["/usr/bin/python3", path], HOST_SIDE_S, env, long=True)
 
 
 def escape(where):
@@ -190,14 +193,15 @@ def conformance(where):
             if sdk == "interpreter-2.7" and name.split("-")[1].split(".")[0] not in ("basics", "charts", "life"):
                 continue
             yield program(f"conformance/{sdk}/{name.removesuffix('.test.mjs')}",
-                          [f"{where.root}/tests/conformance/run", "--build", where.build, f"{sdk}/{name}"], 420, long=True)
+                          [f"{where.root}/tests/conformance/run", "--build", where.build, f"{sdk}/{name}"],
+                          CONFORMANCE_S, long=True)
 
 
 def attack(where, path, *options):
     id = f"escape/{os.path.basename(path)}" + ("@root" if options else "")
     with Victim() as victim:
         options = sum([["--env", f"{k}={v}"] for k, v in victim.hints().items()], list(options))
-        verdict = program(id, inside(where, path, *options), 120).run()
+        verdict = program(id, inside(where, path, *options), PROGRAM_S).run()
         wrong = victim.harm()
     if wrong:
         verdict.failed.append(Failure(id + "/the-host-is-unharmed", wrong))
@@ -209,8 +213,9 @@ def attack(where, path, *options):
 def regression(where):
     """A quick part of CPython's own regression tests; tests/cpython/run without --fast runs all."""
     for name in cpython_modules(where):
-        command = [f"{where.root}/tests/cpython/run", "--inside-first", "--jobs", "1", "--timeout", "200", "--hotcell", where.hotcell or "", name]
-        yield program(f"cpython/{name}", command, 420, long=True)
+        command = [f"{where.root}/tests/cpython/run", "--inside-first", "--jobs", "1", "--timeout", str(CPYTHON_S),
+                   "--hotcell", where.hotcell or "", name]
+        yield program(f"cpython/{name}", command, 4 * CPYTHON_S, long=True)
 
 
 def cpython_modules(where):
@@ -222,12 +227,12 @@ def documents(where):
     """docs/syscalls.md is what the table generates."""
     generator = f"{where.root}/tools/syscalls-doc"
     if os.path.exists(generator):
-        yield program("docs/syscalls", [generator, "--check"], 30)
+        yield program("docs/syscalls", [generator, "--check"], PROGRAM_S)
 
 
 def lint(where):
     """The rules of the source tree."""
-    yield program("lint", [f"{where.root}/tools/lint"], 400, long=True)
+    yield program("lint", [f"{where.root}/tools/lint"], LINT_S, long=True)
 
 
 SUITES = [documents, lint, unit, guest_natively, guest, end_to_end, escape, faults, server, web,

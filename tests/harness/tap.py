@@ -7,7 +7,9 @@ import signal
 import sys
 import traceback
 
-TIMEOUT_S = 30
+# Bounds, of what never comes: a busy machine may stand still for seconds at any point, and no test counts on one.
+TIMEOUT_S = 300  # of a test
+PATIENCE_S = 120  # of one step of it
 
 
 class Skip(Exception):

@@ -8,7 +8,7 @@ import subprocess
 import termios
 import time
 
-PATIENCE_S = 20
+from .tap import PATIENCE_S
 
 
 class Terminal:

@@ -9,6 +9,8 @@ import ssl
 import subprocess
 import tempfile
 
+from .tap import PATIENCE_S
+
 PROGRAM = os.path.join(os.environ.get("BUILD", "build"), "tests/web/http-server")
 HELLO = b"GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -36,7 +38,7 @@ class Server:
 
     def __exit__(self, *unused):
         self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait(PATIENCE_S)
         self.process.stdout.close()
         self.folder.cleanup()
 
@@ -91,7 +93,7 @@ class Client:
 
     def __init__(self, sock):
         self.socket = sock
-        self.socket.settimeout(20)
+        self.socket.settimeout(PATIENCE_S)
         self.buffer = b""
 
     def __enter__(self):

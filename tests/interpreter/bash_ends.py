@@ -1,7 +1,7 @@
 """The bash driver: interrupts, and the ways in which code can end its shell."""
 import sys
 
-from harness.tap import check_equal, run
+from harness.tap import PATIENCE_S, check_equal, run
 from interpreter.driver import Driver
 
 COMMAND = ["bash", "/opt/hotcell/bash/driver.sh"]
@@ -106,7 +106,7 @@ def ended(code):
     with new() as driver:
         driver.execute("true")
         done = driver.execute(code)
-        check_equal(driver.child.wait(20), 0, code)
+        check_equal(driver.child.wait(PATIENCE_S), 0, code)
     return done
 
 

@@ -19,6 +19,7 @@ import signal
 import subprocess
 import time
 
+from harness.tap import PATIENCE_S
 from interpreter.frames import Parser, Rules, encode
 
 GUEST_DIR = "/opt/hotcell"
@@ -41,7 +42,6 @@ os.close(4)
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 os._exit(status if status >= 0 else 128 - status)
 """
-PATIENCE_S = 25  # less than a test has: whoever waits says for what
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
                "TZ": "UTC"}
 

@@ -2,7 +2,7 @@
 import os
 import sys
 
-from harness.tap import Skip, check, check_equal, run
+from harness.tap import PATIENCE_S, Skip, check, check_equal, run
 from interpreter.driver import Driver, Failed
 
 INSIDE = os.environ.get("INTERPRETER_INSIDE") != "0"
@@ -104,7 +104,7 @@ def test_interrupt():
 def test_the_end_of_the_virtual_machine_ends_the_execution_in_order():
     done = shared.execute('System.out.print("bye"); System.exit(3);')
     check_equal((done.stdout, done.error), ("bye", None))
-    check_equal(shared.child.wait(20), 3)
+    check_equal(shared.child.wait(PATIENCE_S), 3)
 
 
 def test_without_jshell_it_says_what_to_install():

@@ -2,7 +2,7 @@
 import json
 import sys
 
-from harness.tap import check, check_equal, run
+from harness.tap import PATIENCE_S, check, check_equal, run
 from interpreter.driver import Driver, Failed, Gone
 
 BRIDGE = ["/usr/bin/python3", "/opt/hotcell/jupyter/bridge.py"]
@@ -99,7 +99,7 @@ def test_a_kernel_that_dies_is_an_error():
         done = driver.execute("print('before', flush=True); import os; os._exit(3)")
         check_equal((done.error["name"], done.error["value"]),
                     ("KernelDied", "The Jupyter kernel 'python3' has ended with status 3."))
-        check_equal(driver.child.wait(20), 0)
+        check_equal(driver.child.wait(PATIENCE_S), 0)
 
 
 def test_a_kernel_that_dies_between_executions_ends_the_bridge():

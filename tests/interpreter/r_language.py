@@ -2,7 +2,7 @@
 import base64
 import sys
 
-from harness.tap import check, check_equal, run
+from harness.tap import PATIENCE_S, check, check_equal, run
 from interpreter.driver import Driver
 
 COMMAND = ["Rscript", "--vanilla", "/opt/hotcell/r/driver.R"]
@@ -127,7 +127,7 @@ def test_leaving_r_ends_the_execution_in_order():
         with Driver(COMMAND) as driver:
             done = driver.execute(code)
             check_equal((done.stdout, done.error and done.error["value"]), ("bye", status), code)
-            check_equal(driver.child.wait(20), 0)
+            check_equal(driver.child.wait(PATIENCE_S), 0)
 
 
 def test_end_of_requests_ends_the_driver():

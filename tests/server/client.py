@@ -10,11 +10,10 @@ import threading
 
 from harness import client, process, scene, tap
 from harness.client import HOTCELL, Client, Liar, answer
-from harness.tap import check, check_equal
+from harness.tap import PATIENCE_S, check, check_equal
 
 VERBS = ("ps", "top", "logs", "exec", "cp", "forward", "kill", "cert")
 KEY = "e2b_" + "0" * 40
-tap.TIMEOUT_S = 120
 
 
 def refused(done, *parts, status=1):
@@ -187,7 +186,7 @@ class Forward:
         self.port = int(line.split()[0].split(":")[1])
 
     def connect(self):
-        return socket.create_connection(("127.0.0.1", self.port), 20)
+        return socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
 
     def exchange(self, data):
         with self.connect() as s:
@@ -241,10 +240,10 @@ def test_forward():
                 check_equal(f.exchange(b"abc"), b"cba")
             scene.until(lambda: len(os.listdir(f"/proc/{f.child.pid}/fd")) <= before, "descriptors are left")
             c.output("kill", id)
-            server.communicate(timeout=20)
+            server.communicate(timeout=PATIENCE_S)
             with f.connect() as s:
                 check_equal(read_all(s), b"")
-            check_equal(f.child.wait(20), 1, "it ends when the sandbox is gone")
+            check_equal(f.child.wait(PATIENCE_S), 1, "it ends when the sandbox is gone")
             check("not found" in f.child.stderr.read().decode(), "it says why")
 
 
@@ -322,7 +321,7 @@ def check_https(c, ca):
         check_equal(child.stdout.readline(), b"ready\n")
         exchanges(f)
         child.send_signal(signal.SIGTERM)
-        child.communicate(timeout=20)
+        child.communicate(timeout=PATIENCE_S)
 
 
 def tls_port(c):

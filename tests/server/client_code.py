@@ -7,11 +7,8 @@ import sys
 
 from harness import process, tap
 from harness.client import HOTCELL, Client, Liar, run
-from harness.tap import check, check_equal
+from harness.tap import PATIENCE_S, check, check_equal
 from harness.terminal import Terminal
-
-PATIENCE_S = 30
-tap.TIMEOUT_S = 150
 
 
 class Code(Client):

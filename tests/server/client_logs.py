@@ -4,10 +4,9 @@ import re
 
 from harness import client, tap
 from harness.client import HOTCELL, Client, Liar, answer
-from harness.tap import check, check_equal
+from harness.tap import PATIENCE_S, check, check_equal
 
 KEY = "e2b_" + "0" * 40
-tap.TIMEOUT_S = 120
 
 
 def test_all():
@@ -108,7 +107,7 @@ def test_follow():
             for n in range(1, 2501):
                 check_equal(child.stdout.readline().split()[-1:], [str(n).encode()])
             c.output("kill", id)
-            rest, errors = child.communicate(timeout=60)
+            rest, errors = child.communicate(timeout=PATIENCE_S)
             check_equal((child.returncode, errors), (0, b""), "it ends with the sandbox")
             check(rest.endswith(b"sandbox  killed by API\n"), rest)
 

@@ -8,10 +8,10 @@ import threading
 from harness import daemon, scene, tap
 from harness.cell import Cell, connection_of
 from harness.daemon import Daemon
-from harness.tap import check, check_equal
+from harness.tap import PATIENCE_S, check, check_equal
 
 CYCLES = int(os.environ.get("FAULTS_ROUNDS", "60"))
-tap.TIMEOUT_S = max(120, 2 * CYCLES)
+tap.TIMEOUT_S = max(tap.TIMEOUT_S, 2 * CYCLES)
 
 
 def work(cell, kind, ended):
@@ -72,7 +72,7 @@ def test_killed_kernel_processes_under_load():
             for pid in set(d.kernels()) - keep:
                 os.kill(pid, signal.SIGKILL)
             for client in clients:
-                client.join(15)
+                client.join(PATIENCE_S)
                 check(not client.is_alive(), f"clients wait for a sandbox that is gone: {ended}")
             check_equal(len(ended), len(KINDS), ended)
             scene.until(lambda c=cell: d.request("GET", f"/sandboxes/{c.id}")[0] == 404, "it is still there")

@@ -11,9 +11,8 @@ import socket
 from harness import daemon, scene, tap
 from harness.cell import Cell, connection_of, envelope
 from harness.daemon import Daemon
-from harness.tap import check, check_equal
+from harness.tap import PATIENCE_S, check, check_equal
 
-tap.TIMEOUT_S = 120
 ROOM = 48 << 20  # of memory, for what may wait in queues
 
 
@@ -73,7 +72,7 @@ def test_json():
         cell = Cell(d)
         before = resident(d.child.pid)
         for bad in BAD_JSON:
-            connection = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)
+            connection = http.client.HTTPConnection("127.0.0.1", d.port, timeout=PATIENCE_S)
             with connection_of(connection):
                 connection.request("POST", "/sandboxes", bad, {"X-API-Key": d.key, "Content-Type": "application/json"})
                 response = connection.getresponse()
@@ -194,12 +193,12 @@ def test_input_that_nobody_reads():
         streams = [cell.stream("process.Process/Start", {"process": {"cmd": "sleep", "args": ["1000"]}, "stdin": True}) for _ in range(6)]
         for unused, response in streams:
             pid = json.loads(response.read(int.from_bytes(response.read(5)[1:], "big")))["event"]["start"]["pid"]
-            connection = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)
+            connection = http.client.HTTPConnection("127.0.0.1", d.port, timeout=PATIENCE_S)
             connection.request("POST", "/process.Process/SendInput", json.dumps({"process": {"pid": pid}, "input": {"stdin": content}}),
                                {**cell.fields(), "Content-Type": "application/json"})
             waiting[connection.sock] = connection
         for _ in range(2):
-            ready = select.select(list(waiting), [], [], 60)[0]
+            ready = select.select(list(waiting), [], [], PATIENCE_S)[0]
             response = waiting.pop(ready[0]).getresponse()
             check_equal((response.status, json.loads(response.read())["code"]), (429, "resource_exhausted"))
         cell.run("pkill sleep")
@@ -263,7 +262,7 @@ def test_clients_that_vanish():
                     d.request("DELETE", f"/sandboxes/{x['sandboxID']}")
             cell.run("pkill sleep; true")
             return daemon.descriptors(d.child.pid) <= before + 10  # watchers that lost their client may be there
-        scene.until(settled, "descriptors are left", 30)
+        scene.until(settled, "descriptors are left")
         cell.check_alive()
 
 

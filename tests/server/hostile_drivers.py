@@ -7,7 +7,6 @@ from harness.daemon import Daemon
 from harness.interpreter import Interpreter, wait_until
 from harness.tap import check, check_equal
 
-tap.TIMEOUT_S = 100
 COUNT = "frame('count', count)\n"
 DONE = "frame('done', id)\n"
 PLAIN = COUNT + DONE

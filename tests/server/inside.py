@@ -8,7 +8,6 @@ from harness.cell import Cell, connection_of
 from harness.daemon import Daemon, descriptors
 from harness.tap import check, check_equal
 
-tap.TIMEOUT_S = 100
 ENVD, CODE = 49983, 49999
 PER_SANDBOX = 32
 

@@ -10,7 +10,6 @@ from harness.tap import Skip, check, check_equal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
-tap.TIMEOUT_S = 60
 
 
 def make(goal, into, prefix):

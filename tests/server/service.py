@@ -9,9 +9,8 @@ import struct
 from harness import tap
 from harness.cell import Cell
 from harness.daemon import Daemon
-from harness.tap import Skip, check, check_equal
+from harness.tap import PATIENCE_S, Skip, check, check_equal
 
-tap.TIMEOUT_S = 60
 CREDENTIALS = struct.Struct("iII")
 
 
@@ -28,7 +27,7 @@ class Manager(Daemon):
         super().__init__(**options)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self.socket.settimeout(20)
+        self.socket.settimeout(PATIENCE_S)
         self.socket.bind("\0hotcell-manager-%d" % os.getpid())
         self.env["NOTIFY_SOCKET"] = "@hotcell-manager-%d" % os.getpid()
 
@@ -73,7 +72,7 @@ def test_it_tells_its_manager():
         check_equal(m.request("GET", "/v2/sandboxes")[0], 200)
         m.child.send_signal(signal.SIGTERM)
         check_equal(m.hear(), ("STOPPING=1", m.child.pid))
-        check_equal(m.child.wait(20), 0)
+        check_equal(m.child.wait(PATIENCE_S), 0)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,13 @@ import subprocess
 
 from harness import daemon, process, scene, tap
 from harness.daemon import Daemon
-from harness.tap import Skip, check, check_equal
+from harness.tap import PATIENCE_S, Skip, check, check_equal
 
 HOTCELL = os.environ["HOTCELL"]
-tap.TIMEOUT_S = 60
 
 
 def run(*arguments, **environment):
-    return subprocess.run([HOTCELL, "serve", *arguments], capture_output=True, text=True, timeout=30,
+    return subprocess.run([HOTCELL, "serve", *arguments], capture_output=True, text=True, timeout=PATIENCE_S,
                           env=dict(process.ENVIRONMENT, **{"HOME": "/nonexistent", **environment}))
 
 
@@ -33,7 +32,7 @@ def refused_start(d):
     before = len(d.log()) if os.path.exists(os.path.join(d.root, "log")) else 0
     d.start(wait=False)
     out = d.child.stdout.read().decode()
-    status = d.child.wait(30)
+    status = d.child.wait(PATIENCE_S)
     d.child.stdout.close()
     d.err.close()
     said = [line + "\n" for line in d.log()[before:].splitlines() if not line.startswith("{")]
@@ -267,7 +266,7 @@ def test_killed_launcher():
         d.wait_pool()
         launcher = d.launcher()
         os.kill(launcher, signal.SIGKILL)
-        check_equal(d.child.wait(20), 1)
+        check_equal(d.child.wait(PATIENCE_S), 1)
         check("start the server again" in d.log(), d.log())
         later = d.again().start()
         later.wait_pool()

@@ -9,11 +9,10 @@ import socket
 from harness import tap
 from harness.cell import STREAM, Cell, connection_of, envelope
 from harness.daemon import Daemon, descriptors
-from harness.tap import Skip, check, check_equal
+from harness.tap import PATIENCE_S, Skip, check, check_equal
 
 COUNT = 3000
 BYTES_PER_STREAM = 32 << 10  # of the server's memory
-tap.TIMEOUT_S = 120
 
 
 def room_for_descriptors():
@@ -44,7 +43,7 @@ def read_all(streams, enough):
         by_number[s.fileno()] = s
         poll.register(s, select.EPOLLIN)
     while by_number:
-        for number, unused in poll.poll(60) or [(None, "60 s without a byte")]:
+        for number, unused in poll.poll(PATIENCE_S) or [(None, "nothing comes")]:
             check(number is not None, f"{len(by_number)} streams hear nothing")
             s = by_number[number]
             data = s.recv(1 << 16)
