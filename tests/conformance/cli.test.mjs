@@ -7,7 +7,7 @@ const entry = fileURLToPath(new URL('node_modules/@e2b/cli/dist/index.js', impor
 
 function e2b(args, input) {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [entry, ...args], { timeout: 25_000, env: { ...process.env, NO_COLOR: '1' } },
+    const child = execFile(process.execPath, [entry, ...args], { timeout: 180_000, env: { ...process.env, NO_COLOR: '1' } },
       (error, stdout, stderr) => resolve({ status: error ? error.code : 0, stdout, stderr }))
     child.stdin.end(input ?? '')
   })

@@ -59,9 +59,7 @@ withSandbox('what cannot start says why', async (sandbox) => {
 })
 
 withSandbox('a time limit ends the command', async (sandbox) => {
-  const before = Date.now()
-  await rejectsAs(sandbox.commands.run('sleep 60', { timeoutMs: 1_000 }), 'TimeoutError')
-  assert.ok(Date.now() - before < 10_000)
+  await rejectsAs(sandbox.commands.run('sleep 10000', { timeoutMs: 1_000 }), 'TimeoutError') // longer than a test may take
   await until(async () => (await sandbox.commands.list()).length === 0, 'the end of the process')
 })
 
@@ -115,10 +113,12 @@ withSandbox('big input through a pipe is not lost', async (sandbox) => {
 })
 
 withSandbox('a second client follows a running command, a late one learns its end', async (sandbox) => {
-  const first = await sandbox.commands.run('for i in 1 2 3 4 5 6; do echo tick $i; sleep 0.3; done; exit 7', { background: true })
+  const first = await sandbox.commands.run('while [ ! -e /tmp/go ]; do sleep 0.02; done; for i in 1 2 3 4 5 6; do echo tick $i; done; exit 7',
+    { background: true })
   let seen = ''
   const second = await sandbox.commands.connect(first.pid, { onStdout: (d) => { seen += d } })
   assert.equal(second.pid, first.pid)
+  await sandbox.files.write('/tmp/go', '')
   await assert.rejects(second.wait(), (e) => e.exitCode === 7)
   assert.match(seen, /tick 6/)
   const late = await sandbox.commands.connect(first.pid)
@@ -133,10 +133,8 @@ withSandbox('a command survives its client', async (sandbox) => {
 })
 
 withSandbox('a program left in the background does not hold the stream', async (sandbox) => {
-  const before = Date.now()
-  const r = await sandbox.commands.run('sleep 30 & echo started')
+  const r = await sandbox.commands.run('sleep 10000 & echo started')
   assert.equal(r.stdout, 'started\n')
-  assert.ok(Date.now() - before < 10_000)
 })
 
 test('a killed sandbox says so to a running command', async () => {
@@ -148,10 +146,12 @@ test('a killed sandbox says so to a running command', async () => {
 })
 
 withSandbox('output in the middle of a long command arrives at once', async (sandbox) => {
-  const at = []
-  const start = Date.now()
-  await sandbox.commands.run('echo a; sleep 1; echo b', { onStdout: () => { at.push(Date.now() - start) } })
-  assert.ok(at[1] - at[0] > 700, `${at}`)
+  // It waits for a file that is written when its first line has arrived.
+  let written
+  const done = await sandbox.commands.run('echo a; while [ ! -e /tmp/go ]; do sleep 0.02; done; echo b',
+    { onStdout: () => { written ??= sandbox.files.write('/tmp/go', '') } })
+  await written
+  assert.equal(done.stdout, 'a\nb\n')
 })
 
 withSandbox('many commands at once', async (sandbox) => {

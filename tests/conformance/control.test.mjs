@@ -11,7 +11,7 @@ withSandbox('a new sandbox is running, with the fields of its answer', async (sa
   assert.ok(info.cpuCount >= 1 && info.memoryMB >= 128)
   assert.match(info.envdVersion, /^0\.6\./)
   const left = info.endAt.getTime() - Date.now()
-  assert.ok(left > 30_000 && left <= 61_000, `${left} ms left`)
+  assert.ok(left > 100_000 && left <= 301_000, `${left} ms left`)
 })
 
 test('unknown templates are not found', () => rejectsAs(Sandbox.create('no-such-template'), 'NotFoundError').catch(
@@ -72,19 +72,22 @@ test('kill ends it, once', async () => {
   assert.equal(ended.reason, 'killed by API')
 })
 
-test('a life ends at its time, to the second', async () => {
+test('a life ends at its time', async () => {
   const sandbox = await Sandbox.create({ timeoutMs: 60_000 })
   const set = Date.now()
   await sandbox.setTimeout(2_000)
   await until(async () => !(await sandbox.isRunning()), 'the end of life')
   const took = Date.now() - set
-  assert.ok(took >= 1_900 && took < 4_500, `${took} ms`)
+  assert.ok(took >= 1_900, `${took} ms`)
+  assert.match((await api('GET', `/sandboxes/${sandbox.sandboxId}`)).json.message, /timeout of 2 s/)
 })
 
 withSandbox('a time-out can be lengthened', async (sandbox) => {
-  await sandbox.setTimeout(300_000)
-  const left = (await sandbox.getInfo()).endAt.getTime() - Date.now()
-  assert.ok(left > 290_000 && left < 301_000)
+  const before = Date.now()
+  await sandbox.setTimeout(900_000)
+  const after = Date.now()
+  const end = (await sandbox.getInfo()).endAt.getTime()
+  assert.ok(end >= before + 899_000 && end <= after + 901_000, `${end - before}`)
 })
 
 withSandbox('connect never shortens a life', async (sandbox) => {
@@ -92,8 +95,9 @@ withSandbox('connect never shortens a life', async (sandbox) => {
   const again = await Sandbox.connect(sandbox.sandboxId, { timeoutMs: 5_000 })
   assert.equal(again.sandboxId, sandbox.sandboxId)
   assert.ok((await again.getInfo()).endAt.getTime() >= before - 1_000)
+  const asked = Date.now()
   await Sandbox.connect(sandbox.sandboxId, { timeoutMs: 600_000 })
-  assert.ok((await again.getInfo()).endAt.getTime() > Date.now() + 590_000)
+  assert.ok((await again.getInfo()).endAt.getTime() >= asked + 599_000)
 })
 
 test('what is gone is not found, in the words of each SDK', async () => {
@@ -112,17 +116,20 @@ test('no key at all', async () => {
 })
 
 test('version 1 and version 2 of create have their own defaults', async (t) => {
-  const old = await api('POST', '/sandboxes', { templateID: 'base' })
-  const young = await api('POST', '/v2/sandboxes', { templateID: 'base' })
-  for (const r of [old, young]) {
+  const create = async (path, seconds) => {
+    const before = Date.now()
+    const r = await api('POST', path, { templateID: 'base' })
+    const after = Date.now()
     assert.equal(r.status, 201)
     t.after(() => api('DELETE', `/sandboxes/${r.json.sandboxID}`))
+    const end = Date.parse((await api('GET', `/sandboxes/${r.json.sandboxID}`)).json.endAt)
+    assert.ok(end >= before + seconds * 1000 - 1000 && end <= after + seconds * 1000 + 1000, `${path}: ${end - before}`)
+    return r
   }
+  const old = await create('/sandboxes', 15)
+  const young = await create('/v2/sandboxes', 300)
   assert.equal(old.json.envdAccessToken, undefined)
   assert.match(young.json.envdAccessToken, /^\S{16,}$/)
-  const ends = async (r) => Date.parse((await api('GET', `/sandboxes/${r.json.sandboxID}`)).json.endAt) - Date.now()
-  const [a, b] = [await ends(old), await ends(young)]
-  assert.ok(a > 10_000 && a <= 15_100 && b > 290_000 && b <= 300_100, `${a} ${b}`)
 })
 
 test('bad bodies change nothing and say what is wrong', async () => {
@@ -176,7 +183,7 @@ withSandbox('samples appear, within the range asked for', async (sandbox) => {
   const samples = await until(async () => {
     const got = await sandbox.getMetrics()
     return got.length > 0 && got
-  }, 'the first sample', 30_000)
+  }, 'the first sample')
   const s = samples[0]
   assert.ok(s.cpuCount >= 1 && s.memTotal > 0 && s.diskTotal > 0 && s.memUsed > 0)
   const past = await api('GET', `/sandboxes/${sandbox.sandboxId}/metrics?start=1&end=2`)

@@ -8,22 +8,22 @@ export const { Sandbox } = sdk
 export const isNew = SDK === 'e2b'
 export { assert }
 
-/** A test with a time limit. */
-export function test(name, fn, timeout = 30_000) {
+/** A test with a time limit: a bound, also for a machine that stands still at times. */
+export function test(name, fn, timeout = 240_000) {
   nodeTest(name, { timeout }, fn)
 }
 
 /** A test with a sandbox of its own, which is killed in the end. */
 export function withSandbox(name, fn, options = {}) {
   test(name, async (t) => {
-    const sandbox = await Sandbox.create('base', { timeoutMs: 60_000, ...options })
+    const sandbox = await Sandbox.create('base', { timeoutMs: 300_000, ...options })
     t.after(() => sandbox.kill().catch(() => {}))
     await fn(sandbox, t)
   })
 }
 
 /** Waits until fn() is truthy, at most so long; gives its value. */
-export async function until(fn, what, limitMs = 15_000) {
+export async function until(fn, what, limitMs = 90_000) {
   const end = Date.now() + limitMs
   for (;;) {
     const value = await fn()

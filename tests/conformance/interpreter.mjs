@@ -2,7 +2,7 @@
 import { before, after } from 'node:test'
 import { Sandbox, assert, test } from './harness.mjs'
 
-export const LIMIT_MS = 60_000
+export const LIMIT_MS = 240_000
 
 /** A sandbox that all tests of a file use, of the template that the SDK asks for by itself. */
 export function sharedSandbox(options = {}) {
@@ -15,7 +15,7 @@ export function sharedSandbox(options = {}) {
 /** A test with a sandbox of its own. */
 export function withInterpreter(name, fn, options = {}) {
   test(name, async (t) => {
-    const sandbox = await Sandbox.create({ timeoutMs: 120_000, ...options })
+    const sandbox = await Sandbox.create({ timeoutMs: 300_000, ...options })
     t.after(() => sandbox.kill().catch(() => {}))
     await fn(sandbox, t)
   }, LIMIT_MS)
