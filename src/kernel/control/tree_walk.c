@@ -50,15 +50,8 @@ static void sift_down(struct walk_frame *f, uint32_t at)
 /* Room for one more name of `size` bytes. */
 static bool reserve(struct walk_frame *f, uint32_t size)
 {
-	if (f->count == f->capacity) {
-		uint32_t more = f->capacity ? f->capacity * 2 : 32;
-		uint32_t *heap =
-			krealloc(f->heap, f->capacity * sizeof(*heap), more * sizeof(*heap));
-		if (!heap)
-			return false;
-		f->heap = heap;
-		f->capacity = more;
-	}
+	if (karray_reserve(&f->heap, f->count, &f->capacity, sizeof(*f->heap)) < 0)
+		return false;
 	if (size > f->text_capacity - f->text_size) {
 		uint32_t more = f->text_capacity ? f->text_capacity * 2 : 1024;
 		char *text = more <= INT32_MAX ? krealloc(f->text, f->text_capacity, more) : NULL;
@@ -87,21 +80,6 @@ static bool emit(void *ctx, const char *name, size_t length, uint64_t ino, uint8
 	return true;
 }
 
-static int grow(struct tree_walk *w)
-{
-	uint32_t more = w->capacity ? w->capacity * 2 : 8;
-
-	if (w->depth < w->capacity)
-		return 0;
-	struct walk_frame *frames =
-		krealloc(w->frames, w->capacity * sizeof(*frames), more * sizeof(*frames));
-	if (!frames)
-		return -ENOMEM;
-	w->frames = frames;
-	w->capacity = more;
-	return 0;
-}
-
 static void frame_free(struct walk_frame *f)
 {
 	path_put(&f->dir);
@@ -114,7 +92,7 @@ int tree_walk_push(struct tree_walk *w, struct path dir)
 {
 	struct inode *inode = dir.dentry->inode;
 	const struct inode_ops *ops = inode_ops(inode);
-	int r = grow(w);
+	int r = karray_reserve(&w->frames, w->depth, &w->capacity, sizeof(*w->frames));
 
 	if (r < 0)
 		return r;

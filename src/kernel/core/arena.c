@@ -42,6 +42,7 @@ struct chunk {
 _Static_assert(sizeof(struct chunk) <= 64, "object area starts at 64");
 #define CHUNK_HEADER 64u
 #define CHUNKS_MAX (ARENA_MAX_BYTES / CHUNK_SIZE)
+#define ARRAY_FIRST 16u /* elements, of karray_reserve() */
 
 struct arena {
 	uint64_t limit;
@@ -274,6 +275,24 @@ void *krealloc(void *ptr, size_t old_size, size_t new_size)
 		kfree(ptr);
 	}
 	return bigger;
+}
+
+int karray_reserve(void *array, uint32_t count, uint32_t *capacity, size_t size)
+{
+	uint32_t more = *capacity ? *capacity * 2 : ARRAY_FIRST;
+	void *elements;
+
+	if (count < *capacity)
+		return 0;
+	if (more > INT32_MAX / size)
+		return -ENOMEM;
+	memcpy(&elements, array, sizeof(elements)); /* a pointer to any type */
+	elements = krealloc(elements, *capacity * size, more * size);
+	if (!elements)
+		return -ENOMEM;
+	memcpy(array, &elements, sizeof(elements));
+	*capacity = more;
+	return 0;
 }
 
 char *kmemdup0(const void *bytes, size_t size)

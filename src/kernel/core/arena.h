@@ -89,6 +89,11 @@ char *kmemdup0(const void *bytes, size_t size); /* copy plus a NUL */
 #define knew(type) ((type *)kmalloc(sizeof(type)))
 #define knew_array(type, count) ((type *)kmalloc_array(sizeof(type), (count)))
 void *kmalloc_array(size_t size, size_t count); /* NULL on overflow */
+/*
+ * Room for one more behind `count` elements of `size` bytes: the array that *array points to doubles
+ * when it is full. -ENOMEM: everything as before.
+ */
+int karray_reserve(void *array, uint32_t count, uint32_t *capacity, size_t size);
 
 /* Tests: `count` allocations fail from the n-th on (1 = next); n = 0 switches off. */
 void arena_fail(uint64_t n, uint64_t count);

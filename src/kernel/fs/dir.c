@@ -48,14 +48,8 @@ void dir_snapshot_free(struct dir_snapshot *s)
 
 static bool reserve(struct dir_snapshot *s, size_t size)
 {
-	if (s->count == s->capacity) {
-		uint32_t more = s->capacity ? s->capacity * 2 : 32;
-		uint32_t *o = krealloc(s->offsets, s->capacity * sizeof(*o), more * sizeof(*o));
-		if (!o)
-			return false;
-		s->offsets = o;
-		s->capacity = more;
-	}
+	if (karray_reserve(&s->offsets, s->count, &s->capacity, sizeof(*s->offsets)) < 0)
+		return false;
 	if (s->size + size > s->allocated) {
 		size_t more = s->allocated ? s->allocated * 2 : 1024;
 		char *b = more <= UINT32_MAX ? krealloc(s->bytes, s->allocated, more) : NULL;

@@ -38,17 +38,11 @@ static struct inode *open_dir(const struct tree_load *l)
 
 static int push(struct tree_load *l, struct inode *dir, const struct image_attr *attr)
 {
-	if (l->depth == l->capacity) {
-		uint32_t more = l->capacity ? l->capacity * 2 : 16;
-		struct load_frame *frames =
-			krealloc(l->frames, l->capacity * sizeof(*frames), more * sizeof(*frames));
-		if (!frames)
-			return -ENOMEM;
-		l->frames = frames;
-		l->capacity = more;
-	}
-	l->frames[l->depth++] = (struct load_frame){ inode_get(dir), *attr };
-	return 0;
+	int r = karray_reserve(&l->frames, l->depth, &l->capacity, sizeof(*l->frames));
+
+	if (r == 0)
+		l->frames[l->depth++] = (struct load_frame){ inode_get(dir), *attr };
+	return r;
 }
 
 /* ---- nodes ---- */
@@ -126,15 +120,9 @@ static int remember_link(struct tree_load *l, uint32_t number, struct inode *ino
 {
 	if (number != l->link_count + 1 || (inode && S_ISDIR(inode->mode)))
 		return -EPROTO;
-	if (l->link_count == l->link_capacity) {
-		uint32_t more = l->link_capacity ? l->link_capacity * 2 : 64;
-		struct inode **links = krealloc(l->links, l->link_capacity * sizeof(struct inode *),
-						more * sizeof(struct inode *));
-		if (!links)
-			return -ENOMEM;
-		l->links = links;
-		l->link_capacity = more;
-	}
+	int r = karray_reserve(&l->links, l->link_count, &l->link_capacity, sizeof(struct inode *));
+	if (r < 0)
+		return r;
 	l->links[l->link_count++] = inode ? inode_get(inode) : NULL;
 	return 0;
 }

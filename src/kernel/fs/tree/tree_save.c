@@ -48,17 +48,11 @@ static struct list *first_entry(const struct inode *dir)
 
 static int push(struct tree_save *s, struct inode *dir)
 {
-	if (s->depth == s->capacity) {
-		uint32_t more = s->capacity ? s->capacity * 2 : 16;
-		struct save_frame *frames =
-			krealloc(s->frames, s->capacity * sizeof(*frames), more * sizeof(*frames));
-		if (!frames)
-			return -ENOMEM;
-		s->frames = frames;
-		s->capacity = more;
-	}
-	s->frames[s->depth++] = (struct save_frame){ dir, first_entry(dir) };
-	return 0;
+	int r = karray_reserve(&s->frames, s->depth, &s->capacity, sizeof(*s->frames));
+
+	if (r == 0)
+		s->frames[s->depth++] = (struct save_frame){ dir, first_entry(dir) };
+	return r;
 }
 
 /* The next name of the innermost directory, NULL = no more. */
