@@ -179,17 +179,32 @@ static void run(struct copy *c, int socket)
 	transfer_run(c->transfer, &plan);
 }
 
+static int check_state(const struct sandbox *s, struct error *err)
+{
+	enum sandbox_state state = s->record.state;
+	bool paused = state == SANDBOX_PAUSED || state == SANDBOX_PAUSING;
+	if (state == SANDBOX_RUNNING)
+		return 0;
+	error_set(err, 0, "sandbox %s is %s%s", s->record.id, sandbox_state_name(state),
+		  paused ? ": resume it first" : "");
+	err->code = state >= SANDBOX_ENDING ? ESRCH : EBUSY;
+	return -err->code;
+}
+
 static void on_turn(void *ctx)
 {
 	struct copy *c = ctx;
 	struct cell *cell = life_of(c->s)->cell;
 	struct error err;
 	int pair[2];
-	if (!c->load && c->s->record.state != SANDBOX_RUNNING) {
-		error_set(&err, 0, "sandbox %s is %s", c->s->record.id,
-			  sandbox_state_name(c->s->record.state));
-		err.code = EBUSY;
+	if (!c->load && check_state(c->s, &err) < 0) {
 		fail(c, &err);
+		return;
+	}
+	if (!cell->runtime) { /* it has died in the pool, and its end is on the way */
+		drop_bytes(c);
+		c->answered = true;
+		c->err.code = ESHUTDOWN;
 		return;
 	}
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
@@ -241,17 +256,11 @@ static struct copy *copy_new(struct sandbox *s, int fd, bool load, sandbox_saved
 	return c;
 }
 
-static int check_save(const struct sandbox *s, struct error *err)
+static int check_save(struct sandbox *s, struct error *err)
 {
-	enum sandbox_state state = s->record.state;
-	bool paused = state == SANDBOX_PAUSED || state == SANDBOX_PAUSING;
-	error_set(err, 0, "sandbox %s is %s%s", s->record.id, sandbox_state_name(state),
-		  paused ? ": resume it first" : "");
-	err->code = state >= SANDBOX_ENDING ? ESRCH : EBUSY;
-	if (state != SANDBOX_RUNNING)
-		return -err->code;
-	if (life_of((struct sandbox *)(uintptr_t)s)->copy_count < COPIES_MAX)
-		return 0;
+	int r = check_state(s, err);
+	if (r < 0 || life_of(s)->copy_count < COPIES_MAX)
+		return r;
 	error_set(err, 0, "sandbox %s: %u snapshots and forks wait for it already", s->record.id,
 		  COPIES_MAX);
 	err->code = EBUSY;

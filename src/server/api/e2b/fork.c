@@ -21,6 +21,7 @@
 #include "server/interpreter/interpreter.h"
 #include "server/observe/counters.h"
 #include "server/observe/log.h"
+#include "server/observe/logs.h"
 #include "server/snapshot/snapshots.h"
 
 #define FORKS_MAX      100
@@ -156,6 +157,7 @@ static void saved(void *ctx, struct sandbox *s, uint64_t bytes, const struct err
 	}
 	daemon_log(DAEMON_INFO, "sandbox.forked", TEXT_FIELD("sandbox", s->record.id),
 		   NUMBER_FIELD("forks", f->count), NUMBER_FIELD("bytes", bytes));
+	log_add(s, LOG_INFO, "sandbox", "forked", "{\"event\":\"forked\"}");
 	const struct sandbox_spec spec = spec_of(s, f);
 	f->left = f->count;
 	/* The last answer frees f, maybe before the loop is over. */
