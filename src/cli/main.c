@@ -25,6 +25,8 @@ static const struct verb {
 	{ NULL, "exec", verb_exec, "run a command in a sandbox of the server" },
 	{ NULL, "cp", verb_cp, "copy files to and from a sandbox" },
 	{ NULL, "forward", verb_forward, "make a port of a sandbox a port of this machine" },
+	{ NULL, "snapshot", verb_snapshot, "keep the files of a sandbox, list and delete what is kept" },
+	{ NULL, "fork", verb_fork, "make sandboxes with the files of another one" },
 	{ NULL, "kill", verb_kill, "end sandboxes" },
 	{ "About", "doctor", verb_doctor, "what this host offers, what is missing, how to fix it" },
 	{ NULL, "version", verb_version, "print the version" },

@@ -75,6 +75,16 @@ int verb_forward(const struct verb_context *ctx, int argc, char **argv)
 	return become("hotcell-client", "forward", argc, argv);
 }
 
+int verb_snapshot(const struct verb_context *ctx, int argc, char **argv)
+{
+	return become("hotcell-client", "snapshot", argc, argv);
+}
+
+int verb_fork(const struct verb_context *ctx, int argc, char **argv)
+{
+	return become("hotcell-client", "fork", argc, argv);
+}
+
 int verb_cert(const struct verb_context *ctx, int argc, char **argv)
 {
 	return become("hotcell-client", "cert", argc, argv);

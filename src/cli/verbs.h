@@ -20,5 +20,7 @@ int verb_exec(const struct verb_context *ctx, int argc, char **argv);
 int verb_kill(const struct verb_context *ctx, int argc, char **argv);
 int verb_cp(const struct verb_context *ctx, int argc, char **argv);
 int verb_forward(const struct verb_context *ctx, int argc, char **argv);
+int verb_snapshot(const struct verb_context *ctx, int argc, char **argv);
+int verb_fork(const struct verb_context *ctx, int argc, char **argv);
 int verb_cert(const struct verb_context *ctx, int argc, char **argv);
 int verb_code(const struct verb_context *ctx, int argc, char **argv);

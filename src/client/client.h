@@ -16,6 +16,8 @@ struct client_options {
 	const char *listen, *directory;
 	const char *language, *output, *sandbox, *context;
 	struct option_list passed; /* to hotcell run */
+	const char *name;
+	uint64_t fork_count, timeout_ns;
 	struct endpoint endpoint;  /* of url and key */
 	int count;		   /* arguments that are left */
 	char **arguments;
@@ -73,7 +75,7 @@ struct client_verb {
 	}
 
 extern const struct client_verb verb_ps, verb_top, verb_logs, verb_exec, verb_kill, verb_cp,
-	verb_forward, verb_cert, verb_code;
+	verb_forward, verb_cert, verb_code, verb_snapshot, verb_fork;
 
 /* The server of the options and the environment; verbs that are offline call it when they need one. */
 int client_find_server(struct client_options *o, struct error *err);

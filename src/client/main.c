@@ -14,7 +14,8 @@
 
 static const struct client_verb *const verbs[] = { &verb_ps,	  &verb_top,  &verb_logs,
 						   &verb_exec,	  &verb_kill, &verb_cp,
-						   &verb_forward, &verb_cert, &verb_code };
+						   &verb_forward, &verb_cert, &verb_code,
+						   &verb_snapshot, &verb_fork };
 
 int client_fail(const struct error *err)
 {

@@ -15,15 +15,15 @@
 #define USER_MAX  64
 
 /* The cursor is the last row's place. */
-int client_list(struct client_options *o, const char *states, json_t **ret, struct error *err)
+int client_pages(struct client_options *o, const char *query, json_t **ret, struct error *err)
 {
 	char path[1024], next[256] = "", encoded[3 * sizeof(next)] = "";
 	json_t *all = json_array(), *page = NULL;
 	int r = 0, pages = 0;
 
 	do {
-		snprintf(path, sizeof(path), "/v2/sandboxes?state=%s&limit=%d%s%s", states,
-			 PAGE_MAX, next[0] ? "&nextToken=" : "", encoded);
+		snprintf(path, sizeof(path), "%s&limit=%d%s%s", query, PAGE_MAX,
+			 next[0] ? "&nextToken=" : "", encoded);
 		r = call_page(&o->endpoint, path, &page, next, sizeof(next), err);
 		if (r == 0)
 			json_array_extend(all, page);
@@ -37,6 +37,14 @@ int client_list(struct client_options *o, const char *states, json_t **ret, stru
 	}
 	*ret = all;
 	return 0;
+}
+
+int client_list(struct client_options *o, const char *states, json_t **ret, struct error *err)
+{
+	char query[128];
+
+	snprintf(query, sizeof(query), "/v2/sandboxes?state=%s", states);
+	return client_pages(o, query, ret, err);
 }
 
 int client_find(struct client_options *o, const char *id, const char *states, char ret[24],

@@ -16,6 +16,8 @@ struct target {
 	struct connection *c;	 /* for requests; connects with the first */
 };
 
+/* All rows of a list, page after page; the query has a field at least. */
+int client_pages(struct client_options *o, const char *query, json_t **ret, struct error *err);
 /* Everything of the server in these states ("running,paused,ended"), page after page. */
 int client_list(struct client_options *o, const char *states, json_t **ret, struct error *err);
 /* The full id from one that may be cut at its end, when only one of these states begins so. */

@@ -12,7 +12,7 @@ from harness import client, process, scene, tap
 from harness.client import HOTCELL, Client, Liar, answer
 from harness.tap import PATIENCE_S, check, check_equal
 
-VERBS = ("ps", "top", "logs", "exec", "cp", "forward", "kill", "cert")
+VERBS = ("ps", "top", "logs", "exec", "cp", "forward", "snapshot", "fork", "kill", "cert")
 KEY = "e2b_" + "0" * 40
 
 
@@ -36,7 +36,7 @@ def test_help():
 
 
 def test_usage():
-    for verb in ("exec", "cp", "forward", "kill", "logs"):
+    for verb in ("exec", "cp", "forward", "kill", "logs", "snapshot", "fork"):
         done = client.run(HOTCELL, verb)
         refused(done, f"Usage: hotcell {verb}", "--help", status=2)
     refused(client.run(HOTCELL, "ps", "--frobnicate"), "frobnicate", status=2)

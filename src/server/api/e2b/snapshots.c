@@ -73,7 +73,14 @@ static void add_row(void *ctx, const struct snapshot *x)
 {
 	struct page *p = ctx;
 
-	json_array_append_new(p->rows, snapshot_json(x));
+	json_t *o = snapshot_json(x);
+
+	if (o) { /* what a person wants to see in a list; our own */
+		json_object_set_new(o, "sandboxID", json_string(x->sandbox_id));
+		json_object_set_new(o, "sizeBytes", json_integer((json_int_t)x->size));
+		reply_set_time(o, "createdAt", x->created_us);
+	}
+	json_array_append_new(p->rows, o);
 	p->last = *x;
 }
 
