@@ -79,7 +79,11 @@ test('a life ends at its time', async () => {
   await until(async () => !(await sandbox.isRunning()), 'the end of life')
   const took = Date.now() - set
   assert.ok(took >= 1_900, `${took} ms`)
-  assert.match((await api('GET', `/sandboxes/${sandbox.sandboxId}`)).json.message, /timeout of 2 s/)
+  const gone = await until(async () => {
+    const r = await api('GET', `/sandboxes/${sandbox.sandboxId}`)
+    return r.status === 404 && r
+  }, 'its end in the books')
+  assert.match(gone.json.message, /timeout of 2 s/)
 })
 
 withSandbox('a time-out can be lengthened', async (sandbox) => {

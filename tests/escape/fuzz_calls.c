@@ -57,7 +57,7 @@ TEST(random_calls_with_half_valid_arguments)
 	const char *given = getenv("FUZZ_SEED"), *seconds = getenv("FUZZ_SECONDS");
 	uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
 	time_t end = time(NULL) + (seconds ? atoi(seconds) : 6);
-	alarm(seconds ? (unsigned int)atoi(seconds) + 60 : 40);
+	alarm((seconds ? (unsigned int)atoi(seconds) : 0) + CHECK_TIMEOUT_S);
 	printf("# FUZZ_SEED=%llu\n", (unsigned long long)seed);
 	fflush(stdout); /* the sandbox may not live to say it later */
 	int rounds = 0;
@@ -89,7 +89,7 @@ static void random_ioctls(void *argument)
 
 TEST(every_ioctl_on_every_kind_of_descriptor)
 {
-	alarm(30);
+	alarm(CHECK_TIMEOUT_S);
 	run_attack(random_ioctls, (void *)1, 20);
 	check_alive();
 }

@@ -121,7 +121,7 @@ static void wait_for_ever(void *unused)
 
 TEST(arguments_change_while_signals_are_taken)
 {
-	alarm(30);
+	alarm(CHECK_TIMEOUT_S);
 	for (int i = 0; i < 3; i++)
 		run_attack(wait_for_ever, NULL, 5);
 	check_alive();
@@ -164,7 +164,7 @@ static void run_flipped_code(void *unused)
 
 TEST(the_instruction_changes_while_signals_are_taken)
 {
-	alarm(30);
+	alarm(CHECK_TIMEOUT_S);
 	for (int i = 0; i < 2; i++)
 		run_attack(run_flipped_code, NULL, 5);
 	check_alive();

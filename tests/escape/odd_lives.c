@@ -48,7 +48,7 @@ static void *after_the_leader(void *what)
 static void leader_dies(void *what)
 {
 	pthread_t thread;
-	alarm(20);
+	alarm(CHECK_TIMEOUT_S);
 	CHECK_EQ(pthread_create(&thread, NULL, after_the_leader, what), 0);
 	syscall(SYS_exit, 0);
 }
@@ -124,7 +124,7 @@ TEST(parents_in_vfork)
 static void blocked_reader(void *end)
 {
 	char byte;
-	alarm(20);
+	alarm(CHECK_TIMEOUT_S);
 	for (;;)
 		if (read((int)(long)end, &byte, 1) == 1 && byte == 'q')
 			_exit(0);

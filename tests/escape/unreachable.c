@@ -44,7 +44,7 @@ TEST(unreachable_sockets_do_not_use_up_buffers)
 {
 	struct rlimit limit;
 	int living[2], pair[2], ends[2];
-	alarm(60);
+	alarm(CHECK_TIMEOUT_S);
 	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	limit.rlim_cur = limit.rlim_max;
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);

@@ -150,6 +150,24 @@ __attribute__((unused, noreturn)) static void check_fail_errno(const char *file,
 	_exit(1);
 }
 
+/* Until a process waits in a call. It must not wait for anything else before. */
+__attribute__((unused)) static void check_until_asleep(pid_t pid)
+{
+	char path[40], text[400], state = 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (state != 'S') {
+		usleep(1000);
+		FILE *f = fopen(path, "r");
+		CHECK(f);
+		size_t n = fread(text, 1, sizeof(text) - 1, f);
+		fclose(f);
+		text[n] = '\0';
+		char *end = strrchr(text, ')');
+		CHECK(end && end[1] == ' ');
+		state = end[2];
+	}
+}
+
 /* Runs one test in a child; returns 0, CHECK_SKIPPED, or anything else for a failure. */
 __attribute__((unused)) static int check_run_forked(int i)
 {

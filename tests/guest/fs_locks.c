@@ -104,7 +104,7 @@ TEST(waiting)
 	char c;
 	CHECK_EQ(read(p[0], &c, 1), 1);
 	CHECK_EQ(c, 'r');
-	usleep(20000);
+	check_until_asleep(pid);
 	fcntl(p[0], F_SETFL, O_NONBLOCK);
 	CHECK_ERRNO(read(p[0], &c, 1), EAGAIN);
 	fcntl(p[0], F_SETFL, 0);
@@ -132,7 +132,7 @@ TEST(deadlock)
 	}
 	char c;
 	CHECK_EQ(read(p[0], &c, 1), 1);
-	usleep(50000);
+	check_until_asleep(pid);
 	CHECK_ERRNO(record(fd, F_SETLKW, F_WRLCK, 1, 1), EDEADLK);
 	CHECK_EQ(record(fd, F_SETLK, F_UNLCK, 0, 1), 0);
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
@@ -163,7 +163,7 @@ TEST(interrupted)
 	}
 	char c;
 	CHECK_EQ(read(p[0], &c, 1), 1);
-	usleep(50000);
+	check_until_asleep(pid);
 	CHECK_EQ(kill(pid, SIGUSR1), 0);
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	CHECK_EQ(status, 0);
@@ -214,7 +214,7 @@ TEST(flocks)
 		close(copy);
 		_exit(flock(own, LOCK_EX) == 0 ? 0 : 1);
 	}
-	usleep(30000);
+	check_until_asleep(pid);
 	CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
 	close(a);
 	close(copy);

@@ -137,12 +137,13 @@ TEST(timer_one_shot)
 	uint64_t v;
 
 	CHECK_ERRNO(read(fd, &v, sizeof(v)), EAGAIN);
+	arm(fd, 0, 1000000, 0);
+	CHECK_EQ(timerfd_gettime(fd, &its), 0);
+	CHECK(its.it_value.tv_sec > 900 && its.it_value.tv_sec <= 1000);
 	double start = now(CLOCK_MONOTONIC);
 	arm(fd, 0, 30, 0);
-	CHECK_EQ(timerfd_gettime(fd, &its), 0);
-	CHECK(its.it_value.tv_nsec > 0 && its.it_value.tv_nsec <= 30000000);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	CHECK_EQ(poll(&p, 1, 5000), 1);
+	CHECK_EQ(poll(&p, 1, -1), 1);
 	CHECK_EQ(p.revents, POLLIN);
 	CHECK(now(CLOCK_MONOTONIC) - start >= 0.030);
 	CHECK_EQ(take(fd), 1);
@@ -201,13 +202,13 @@ TEST(timer_absolute)
 TEST(timer_old_value_and_disarm)
 {
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
-	struct itimerspec zero = { 0 }, old, ten = { .it_value.tv_sec = 10, .it_interval.tv_sec = 3 };
+	struct itimerspec zero = { 0 }, old, ten = { .it_value.tv_sec = 1000, .it_interval.tv_sec = 3 };
 	uint64_t v;
 
 	CHECK_EQ(timerfd_settime(fd, 0, &ten, &old), 0);
 	CHECK_EQ(old.it_value.tv_sec + old.it_value.tv_nsec + old.it_interval.tv_sec, 0);
 	CHECK_EQ(timerfd_settime(fd, 0, &zero, &old), 0);
-	CHECK(old.it_value.tv_sec == 9 || old.it_value.tv_sec == 10);
+	CHECK(old.it_value.tv_sec > 900 && old.it_value.tv_sec <= 1000);
 	CHECK_EQ(old.it_interval.tv_sec, 3);
 	arm(fd, 0, 1, 0);
 	usleep(5000);
@@ -239,10 +240,10 @@ TEST(timer_edge_triggered_needs_a_read)
 
 	CHECK_EQ(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev), 0);
 	arm(fd, 0, 5, 5);
-	CHECK_EQ(epoll_wait(ep, &ev, 1, 2000), 1);
+	CHECK_EQ(epoll_wait(ep, &ev, 1, -1), 1);
 	CHECK_EQ(epoll_wait(ep, &ev, 1, 30), 0);
 	CHECK(take(fd) >= 1);
-	CHECK_EQ(epoll_wait(ep, &ev, 1, 2000), 1);
+	CHECK_EQ(epoll_wait(ep, &ev, 1, -1), 1);
 }
 
 CHECK_MAIN()

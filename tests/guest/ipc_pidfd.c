@@ -50,7 +50,7 @@ TEST(readable_at_exit)
 	CHECK_EQ(revents(fd, 0), 0);
 	CHECK_EQ(send_signal(fd, 0, NULL, 0), 0);
 	CHECK_EQ(send_signal(fd, SIGTERM, NULL, 0), 0);
-	CHECK_EQ(revents(fd, 5000) & POLLIN, POLLIN);
+	CHECK_EQ(revents(fd, -1) & POLLIN, POLLIN);
 	memset(&info, 0, sizeof(info));
 	CHECK_EQ(waitid(P_PIDFD, (id_t)fd, &info, WEXITED), 0);
 	CHECK_EQ(info.si_pid, pid);
@@ -84,7 +84,7 @@ TEST(nonblocking_wait)
 	CHECK(fd >= 0);
 	CHECK_ERRNO(waitid(P_PIDFD, (id_t)fd, &info, WEXITED), EAGAIN);
 	CHECK_EQ(kill(pid, SIGKILL), 0);
-	CHECK_EQ(revents(fd, 5000) & POLLIN, POLLIN);
+	CHECK_EQ(revents(fd, -1) & POLLIN, POLLIN);
 	CHECK_EQ(waitid(P_PIDFD, (id_t)fd, &info, WEXITED), 0);
 	CHECK_EQ(info.si_pid, pid);
 }
@@ -98,7 +98,7 @@ TEST(epoll_tells)
 	CHECK_EQ(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev), 0);
 	CHECK_EQ(epoll_wait(ep, &ev, 1, 0), 0);
 	CHECK_EQ(kill(pid, SIGKILL), 0);
-	CHECK_EQ(epoll_wait(ep, &ev, 1, 5000), 1);
+	CHECK_EQ(epoll_wait(ep, &ev, 1, -1), 1);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
@@ -119,7 +119,7 @@ TEST(not_a_child)
 	siginfo_t info;
 	CHECK_ERRNO(waitid(P_PIDFD, (id_t)fd, &info, WEXITED), ECHILD);
 	CHECK_EQ(send_signal(fd, SIGKILL, NULL, 0), 0);
-	CHECK_EQ(revents(fd, 5000) & POLLIN, POLLIN);
+	CHECK_EQ(revents(fd, -1) & POLLIN, POLLIN);
 	kill(pid, SIGKILL);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }

@@ -38,6 +38,7 @@ static pid_t later(long us, int fd, int sig)
 	if (pid)
 		return pid;
 	usleep((useconds_t)us);
+	check_until_asleep(parent);
 	if (sig)
 		kill(parent, sig);
 	else
@@ -85,7 +86,7 @@ TEST(poll_blocks_and_wakes)
 	CHECK_EQ(pipe(p), 0);
 	f.fd = p[0];
 	pid_t pid = later(10000, p[1], 0);
-	CHECK_EQ(poll(&f, 1, 5000), 1);
+	CHECK_EQ(poll(&f, 1, -1), 1);
 	CHECK_EQ(f.revents, POLLIN);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
@@ -139,7 +140,7 @@ TEST(poll_keeps_events)
 	shared_fds[0] = (struct pollfd){ .fd = p[0], .events = POLLIN };
 	shared_fds[1] = (struct pollfd){ .fd = -1, .events = 1, .revents = 9 };
 	CHECK_EQ(pthread_create(&t, NULL, changer, &p[1]), 0);
-	CHECK_EQ(poll(shared_fds, 2, 5000), 1);
+	CHECK_EQ(poll(shared_fds, 2, -1), 1);
 	CHECK_EQ(pthread_join(t, NULL), 0);
 	CHECK_EQ(shared_fds[1].events, 0x44);
 	CHECK_EQ(shared_fds[1].revents, 0);
@@ -149,7 +150,7 @@ TEST(poll_is_interrupted)
 {
 	catch(SIGUSR1, SA_RESTART);
 	pid_t pid = later(20000, -1, SIGUSR1);
-	CHECK_ERRNO(poll(NULL, 0, 5000), EINTR);
+	CHECK_ERRNO(poll(NULL, 0, -1), EINTR);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
@@ -164,7 +165,7 @@ TEST(an_interruption_is_told_once)
 		catch(SIGUSR1, restart ? SA_RESTART : 0);
 		pid_t pid = later(10000, -1, SIGUSR1);
 		for (int round = 0; round < 2; round++) { /* the same call from the same place */
-			int n = poll(&f, 1, 60);
+			int n = poll(&f, 1, round ? 60 : -1);
 			CHECK_EQ(n, round ? 0 : -1);
 		}
 		CHECK_EQ(waitpid(pid, NULL, 0), pid);
@@ -191,7 +192,7 @@ TEST(a_thousand_descriptors)
 	}
 	CHECK_EQ(poll(f, N, 0), 0);
 	pid_t pid = later(10000, p[1], 0);
-	CHECK_EQ(poll(f, N, 5000), N);
+	CHECK_EQ(poll(f, N, -1), N);
 	for (int i = 0; i < N; i++)
 		CHECK_EQ(f[i].revents, POLLIN);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
@@ -199,7 +200,7 @@ TEST(a_thousand_descriptors)
 
 TEST(ppoll_swaps_the_mask)
 {
-	struct timespec limit = { 5, 0 }, zero = { 0, 0 };
+	struct timespec limit = { 1000, 0 }, zero = { 0, 0 };
 	sigset_t block, old, now_set;
 
 	catch(SIGUSR1, 0);
@@ -219,7 +220,7 @@ TEST(ppoll_swaps_the_mask)
 TEST(ppoll_with_mask_wakes_and_times_out)
 {
 	struct pollfd f = { .events = POLLIN };
-	struct timespec limit = { 5, 0 }, brief = { 0, 20000000 };
+	struct timespec limit = { 1000, 0 }, brief = { 0, 20000000 };
 	sigset_t none;
 	int p[2];
 
@@ -249,7 +250,7 @@ TEST(ppoll_errors)
 
 TEST(ppoll_writes_the_time_left)
 {
-	struct timespec left = { 5, 0 };
+	struct timespec left = { 1000, 0 };
 	struct pollfd f = { .events = POLLIN };
 	int p[2];
 
@@ -257,7 +258,7 @@ TEST(ppoll_writes_the_time_left)
 	f.fd = p[0];
 	pid_t pid = later(20000, p[1], 0);
 	CHECK_EQ(syscall(SYS_ppoll, &f, 1, &left, NULL, 8), 1);
-	CHECK_EQ(left.tv_sec, 4);
+	CHECK(left.tv_sec > 900 && left.tv_sec < 1000);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
@@ -304,7 +305,7 @@ TEST(select_hangup_is_readable)
 
 TEST(select_errors)
 {
-	struct timeval bad = { -1, 0 }, zero = { 0, 0 }, many = { 0, 1500000 };
+	struct timeval bad = { -1, 0 }, zero = { 0, 0 }, many = { 0, 90000000 };
 	fd_set r;
 	int p[2];
 
@@ -318,14 +319,14 @@ TEST(select_errors)
 	CHECK_ERRNO(select(0, NULL, NULL, NULL, &bad), EINVAL);
 	CHECK_ERRNO(syscall(SYS_select, 4, 8, NULL, NULL, &zero), EFAULT);
 	catch(SIGALRM, 0);
-	struct itimerval it = { .it_value.tv_usec = 20000 };
+	struct itimerval it = { { 0, 20000 }, { 0, 20000 } };
 	CHECK_EQ(setitimer(ITIMER_REAL, &it, NULL), 0);
 	CHECK_ERRNO(syscall(SYS_select, 0, NULL, NULL, NULL, &many), EINTR);
 }
 
 TEST(select_time_left)
 {
-	struct timeval tv = { 5, 0 };
+	struct timeval tv = { 1000, 0 };
 	fd_set r;
 	int p[2];
 
@@ -334,7 +335,7 @@ TEST(select_time_left)
 	FD_SET(p[0], &r);
 	pid_t pid = later(20000, p[1], 0);
 	CHECK_EQ(select(p[0] + 1, &r, NULL, NULL, &tv), 1);
-	CHECK_EQ(tv.tv_sec, 4);
+	CHECK(tv.tv_sec > 900 && tv.tv_sec < 1000);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 	tv = (struct timeval){ 0, 10000 };
 	CHECK_EQ(select(0, NULL, NULL, NULL, &tv), 0);
@@ -343,7 +344,7 @@ TEST(select_time_left)
 
 TEST(pselect_and_signals)
 {
-	struct timespec limit = { 5, 0 };
+	struct timespec limit = { 1000, 0 };
 	sigset_t block, old;
 	fd_set r;
 	int p[2];
@@ -390,7 +391,7 @@ static void count_signal(int sig)
 TEST(pselect_storm)
 {
 	struct sigaction sa = { .sa_handler = count_signal };
-	struct timespec limit = { 5, 0 };
+	struct timespec limit = { 1000, 0 };
 	sigset_t block, old;
 	int p[2], got = 0, sent = 500;
 	char c;

@@ -287,6 +287,8 @@ TEST(exclusive_wakes_few)
 	usleep(100000);
 	uint64_t v = 1;
 	CHECK_EQ(write(fd, &v, sizeof(v)), sizeof(v));
+	struct pollfd first = { done[0], POLLIN, 0 };
+	CHECK_EQ(poll(&first, 1, -1), 1);
 	usleep(100000);
 	while (read(done[0], &c, 1) == 1)
 		woken++;

@@ -166,7 +166,7 @@ static void on_signal(int sig)
 TEST(sem_timeout_and_signal)
 {
 	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-	struct itimerval it = { .it_value.tv_usec = 20000 };
+	struct itimerval it = { { 0, 20000 }, { 0, 20000 } };
 	struct timespec brief = { 0, 20000000 }, bad = { 0, -1 };
 	struct sembuf take = { 0, -1, 0 };
 	int id = sem_new(1);
@@ -196,7 +196,7 @@ TEST(sem_undo)
 		}
 		CHECK_EQ(waitpid(pid, NULL, 0), pid);
 		/* The adjustment is made when the process ends; a waiter sees it at the latest. */
-		struct timespec limit = { 5, 0 };
+		struct timespec limit = { 1000, 0 };
 		struct sembuf all = { 0, -5, 0 };
 		CHECK_EQ(semtimedop(id, &all, 1, &limit), 0);
 		CHECK_EQ(semctl(id, 0, SETVAL, 5), 0);
@@ -364,7 +364,7 @@ TEST(msg_removal_ends_waiting)
 		CHECK_ERRNO(msgrcv(id, &m, 10, 0, 0), EIDRM);
 		_exit(0);
 	}
-	usleep(20000);
+	check_until_asleep(pid);
 	done();
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	CHECK_EQ(status, 0);

@@ -435,7 +435,7 @@ TEST(urgent_data)
 	pair(s);
 	CHECK_EQ(send(s[0], "abU", 3, MSG_OOB), 3);
 	struct pollfd p = { s[1], POLLPRI, 0 };
-	CHECK_EQ(poll(&p, 1, 1000), 1);
+	CHECK_EQ(poll(&p, 1, -1), 1);
 	CHECK_EQ(recv(s[1], &c, 1, MSG_OOB), 1);
 	CHECK_EQ(c, 'U');
 	CHECK_ERRNO(recv(s[1], &c, 1, MSG_OOB), EINVAL);
@@ -488,14 +488,14 @@ TEST(epoll_edge_and_sendfile)
 	CHECK_EQ(epoll_wait(ep, &got, 1, 0), 0);
 	off_t off = 0;
 	CHECK_EQ(sendfile(s[0], f, &off, 4), 4);
-	CHECK_EQ(epoll_wait(ep, &got, 1, 1000), 1);
+	CHECK_EQ(epoll_wait(ep, &got, 1, -1), 1);
 	CHECK_EQ(got.events, EPOLLIN);
 	CHECK_EQ(epoll_wait(ep, &got, 1, 0), 0);
 	CHECK_EQ(write(s[0], "more", 4), 4);
-	CHECK_EQ(epoll_wait(ep, &got, 1, 1000), 1);
+	CHECK_EQ(epoll_wait(ep, &got, 1, -1), 1);
 	CHECK_EQ(read(s[1], buf, 8), 8);
 	close(s[0]);
-	CHECK_EQ(epoll_wait(ep, &got, 1, 1000), 1);
+	CHECK_EQ(epoll_wait(ep, &got, 1, -1), 1);
 	CHECK_EQ(got.events, EPOLLIN | EPOLLRDHUP);
 }
 

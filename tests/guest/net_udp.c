@@ -36,7 +36,7 @@ TEST(send_and_receive)
 	CHECK_EQ(sendto(c, "hello", 5, 0, (void *)&a, sizeof(a)), 5);
 	CHECK_EQ(sendto(c, "", 0, 0, (void *)&a, sizeof(a)), 0);
 	struct pollfd p = { s, POLLIN | POLLOUT, 0 };
-	CHECK_EQ(poll(&p, 1, 1000), 1);
+	CHECK_EQ(poll(&p, 1, -1), 1);
 	CHECK_EQ(p.revents, POLLIN | POLLOUT);
 	CHECK_EQ(ioctl(s, FIONREAD, &v), 0);
 	CHECK_EQ(v, 5);
@@ -61,7 +61,7 @@ TEST(connected_gets_refused)
 	CHECK_ERRNO(recv(s, &c, 1, 0), ECONNREFUSED);
 	CHECK_EQ(send(s, "x", 1, 0), 1);
 	struct pollfd p = { s, POLLIN, 0 };
-	CHECK_EQ(poll(&p, 1, 1000), 1);
+	CHECK_EQ(poll(&p, 1, -1), 1);
 	CHECK(p.revents & POLLERR);
 	CHECK_ERRNO(send(s, "x", 1, 0), ECONNREFUSED);
 	int u = socket(AF_INET, SOCK_DGRAM, 0);
@@ -199,7 +199,7 @@ TEST(multicast_on_loopback)
 	to.sin_addr = m.imr_multiaddr;
 	CHECK_EQ(sendto(c, "many", 4, 0, (void *)&to, sizeof(to)), 4);
 	struct pollfd p = { s, POLLIN, 0 };
-	CHECK_EQ(poll(&p, 1, 1000), 1);
+	CHECK_EQ(poll(&p, 1, -1), 1);
 	CHECK_EQ(recv(s, buf, 8, 0), 4);
 	CHECK_EQ(setsockopt(s, IPPROTO_IP, IP_DROP_MEMBERSHIP, &m, sizeof(m)), 0);
 	CHECK_ERRNO(setsockopt(s, IPPROTO_IP, IP_DROP_MEMBERSHIP, &m, sizeof(m)), EADDRNOTAVAIL);

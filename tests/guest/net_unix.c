@@ -421,7 +421,7 @@ TEST(signals_interrupt_and_restart)
 	struct sigaction sa = { .sa_handler = on_alarm };
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, s), 0);
 	sigaction(SIGALRM, &sa, NULL);
-	ualarm(20000, 0);
+	ualarm(20000, 20000);
 	CHECK_ERRNO(recv(s[0], &c, 1, 0), EINTR);
 	sa.sa_flags = SA_RESTART;
 	sigaction(SIGALRM, &sa, NULL);
@@ -430,7 +430,6 @@ TEST(signals_interrupt_and_restart)
 		usleep(80000);
 		_exit(write(s[1], "x", 1) != 1);
 	}
-	ualarm(20000, 0);
 	CHECK_EQ(recv(s[0], &c, 1, 0), 1);
 	waitpid(pid, NULL, 0);
 }
