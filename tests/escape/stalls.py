@@ -8,21 +8,30 @@ HOTCELL = os.environ["HOTCELL"]
 BUILD = os.environ["BUILD"]
 # Of a machine that does much else: good ones need a few hundredths, bad ones many times this.
 LONGEST_US = 2_000_000
+TRIES = 5  # a machine that stands still adds to some, an algorithm to all
 
 
 def run(*arguments):
-    return subprocess.run([HOTCELL, "run", "-q", "--memory", "2G", "--timeout", "100s", "--ro", BUILD + "/tests:/t", "-w", "/tmp", "--",
-                           "/t/escape/helper_stall", *arguments], cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=150)
+    return subprocess.run([HOTCELL, "run", "-q", "--memory", "2G", "--timeout", "300s", "--ro", BUILD + "/tests:/t", "-w", "/tmp", "--",
+                           "/t/escape/helper_stall", *arguments], cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=400)
 
 
-def check(name):
+def longest(name):
+    """Of the cheap calls of another thread, in µs."""
     done = run(name)
     found = done.stdout.split()
     if done.returncode != 0 or len(found) != 2:
         raise AssertionError(f"status {done.returncode}: {done.stdout!r} {done.stderr[-300:]!r}")
     print(f"# {name}: {int(found[0]) / 1000:.0f} ms of {int(found[1]) / 1000:.0f} ms")
-    if int(found[0]) > LONGEST_US:
-        raise AssertionError(f"a cheap call of another thread took {found[0].decode()} us")
+    return int(found[0])
+
+
+def check(name):
+    took = []
+    while not took or took[-1] > LONGEST_US and len(took) < TRIES:
+        took.append(longest(name))
+    if took[-1] > LONGEST_US:
+        raise AssertionError(f"a cheap call of another thread took {took} us")
 
 
 def main():
