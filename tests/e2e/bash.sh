@@ -24,7 +24,7 @@ exec 4< f; read -u 4 l; echo "$l"; read -u 4 l; echo "$l"; exec 4<&-; ls nothing
 { echo out; echo err >&2; } > o 2> e; cat o e; echo x 2>/dev/null >&2; cat f - <<< stdin; set -C; echo x > f; echo $?
 exec 5<> f; echo ZZ >&5; exec 5>&-; cat f; cat /dev/null; echo y >/dev/full; echo $?
 ## process substitution
-diff <(seq 1 3) <(seq 2 4); tee >(wc -c > count) < /etc/passwd > /dev/null; sleep 0.2; [ "$(cat count)" = "$(wc -c < /etc/passwd)" ] && echo counted
+diff <(seq 1 3) <(seq 2 4); tee >(wc -c > count) < /etc/passwd > /dev/null; until [ -s count ]; do sleep 0.02; done; [ "$(cat count)" = "$(wc -c < /etc/passwd)" ] && echo counted
 cat <(echo a) <(echo b) <(echo c); paste -d, <(seq 3) <(seq 4 6); while read x; do s=$((s+x)); done < <(seq 10); echo $s
 ## globs
 mkdir -p a/b/c; touch a/1.txt a/2.txt a/b/3.txt a/b/c/.hidden 'sp ace' x{1..3}.{a,b}
@@ -32,11 +32,11 @@ echo *; echo a/*.txt; echo x[12].?; shopt -s globstar nullglob dotglob extglob; 
 for f in *; do printf '<%s>' "$f"; done; echo
 ## job control
 set -m
-sleep 5 & j=$!; jobs | sed 's/  */ /g'; kill -STOP $j; sleep 0.2; jobs | sed 's/  */ /g'; kill -CONT $j; sleep 0.2; kill %1; wait $j; echo $?
-(exit 3) & wait $!; echo $?; sleep 0.1 & wait; echo done; { sleep 0.05; echo later; } & echo first; wait
+sleep 5000 & j=$!; jobs | sed 's/  */ /g'; kill -STOP $j; sleep 0.2; jobs | sed 's/  */ /g'; kill -CONT $j; sleep 0.2; kill %1; wait $j; echo $?
+(exit 3) & wait $!; echo $?; sleep 0.1 & wait; echo done; { until [ -e go ]; do sleep 0.02; done; echo later; } & echo first; : > go; wait
 [ "$(ps -o pgid= -p $$ | tr -d ' ')" = "$(ps -o pgid= -p $BASHPID | tr -d ' ')" ] && echo group
 ## wait -n
-for i in 3 1 2; do (sleep 0.$i; exit $i) & done; wait -n; echo $?; wait -n; echo $?; wait -n; echo $?
+for i in 3 1 2; do (until [ -e turn$i ]; do sleep 0.02; done; exit $i) & done; for i in 1 2 3; do : > turn$i; wait -n; echo $?; done
 ## traps
 trap 'echo got USR1' USR1; kill -USR1 $$; trap 'echo int' INT; kill -INT $$; trap 'echo exit $?' EXIT
 (trap 'echo sub term; exit 5' TERM; kill -TERM $BASHPID; sleep 1); echo $?
@@ -47,7 +47,7 @@ trap 'echo debug $BASH_COMMAND' DEBUG; x=1; trap - DEBUG; trap 'echo err' ERR; f
 ## coprocess
 coproc C { while read x; do echo "<$x>"; done; }; echo one >&${C[1]}; read y <&${C[0]}; echo $y; eval "exec ${C[1]}>&-"; wait $C_PID; echo $?
 ## read with a timeout
-read -t 0.1 x < <(sleep 2); echo $(( $? > 128 )); read -n 3 y <<< abcdef; echo $y; read -d : z <<< 'p:q'; echo $z; mapfile -t m < <(seq 3); echo ${#m[@]} ${m[2]}
+read -t 0.1 x < <(sleep 200); echo $(( $? > 128 )); read -n 3 y <<< abcdef; echo $y; read -d : z <<< 'p:q'; echo $z; mapfile -t m < <(seq 3); echo ${#m[@]} ${m[2]}
 ## fifo
 mkfifo p; (cat p; echo end) & echo through > p; wait; (echo a; sleep 0.1; echo b) > p & while read l; do echo "got $l"; done < p; wait; test -p p && echo fifo
 ## exec and descriptors
