@@ -95,7 +95,7 @@ def test_a_group_signal_reaches_everything():
         process.wait_for(b"up")
         process.signal(signal.SIGKILL, group=True)
         check_equal(process.exited(), signal.SIGKILL)
-        left = box.run("for i in $(seq 200); do pgrep -x sleep >/dev/null || break; sleep 0.01; done; pgrep -cx sleep")
+        left = box.run("for i in $(seq 6000); do pgrep -x sleep >/dev/null || break; sleep 0.01; done; pgrep -cx sleep")
         check_equal(left.out, b"0\n")
 
 

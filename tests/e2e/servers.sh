@@ -1,5 +1,5 @@
 # timeout: 90
-until_true() { for _ in $(seq 200); do "$@" > /dev/null 2>&1 && return 0; sleep 0.1; done; echo "never true: $*"; return 1; }
+until_true() { for _ in $(seq 1200); do "$@" > /dev/null 2>&1 && return 0; sleep 0.1; done; echo "never true: $*"; return 1; }
 P=/usr/lib/postgresql/15/bin
 ## redis
 # needs: redis-server redis-cli
