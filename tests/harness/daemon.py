@@ -10,7 +10,6 @@ import pwd
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 
@@ -170,6 +169,21 @@ class Daemon:
 
     # ---- what there is on the host ----
 
+    def tls_port(self):
+        """The port that the server listens on besides its plain one."""
+        mine = set()
+        for fd in os.listdir(f"/proc/{self.child.pid}/fd"):
+            try:
+                mine.add(os.readlink(f"/proc/{self.child.pid}/fd/{fd}"))
+            except OSError:
+                pass
+        with open("/proc/net/tcp") as file:
+            for fields in (line.split() for line in file.readlines()[1:]):
+                port = int(fields[1].split(":")[1], 16)
+                if fields[3] == "0A" and f"socket:[{fields[9]}]" in mine and port != self.port:
+                    return port
+        raise AssertionError("no TLS port")
+
     def launcher(self):
         return next(p for p in scene.children(self.child.pid) if scene.comm(p) == "hotcell-launche")
 
@@ -197,12 +211,6 @@ def plain_user():
 
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def user_name(uid):

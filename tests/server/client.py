@@ -302,7 +302,7 @@ def test_cert_and_https():
 
 
 def check_https(c, ca):
-    port = tls_port(c)
+    port = c.tls_port()
     url = f"https://127.0.0.1:{port}"
     status, out, err = c.verb("ps", "--url", url)
     check(status == 1 and "--ca" in err, err)
@@ -322,22 +322,6 @@ def check_https(c, ca):
         exchanges(f)
         child.send_signal(signal.SIGTERM)
         child.communicate(timeout=PATIENCE_S)
-
-
-def tls_port(c):
-    """The port that the server listens on besides its plain one."""
-    mine = set()
-    for fd in os.listdir(f"/proc/{c.child.pid}/fd"):
-        try:
-            mine.add(os.readlink(f"/proc/{c.child.pid}/fd/{fd}"))
-        except OSError:
-            pass
-    for line in open("/proc/net/tcp").read().splitlines()[1:]:
-        fields = line.split()
-        port = int(fields[1].split(":")[1], 16)
-        if fields[3] == "0A" and f"socket:[{fields[9]}]" in mine and port != c.port:
-            return port
-    raise AssertionError("no TLS port")
 
 
 if __name__ == "__main__":

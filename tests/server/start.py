@@ -334,9 +334,9 @@ def test_tls_and_a_new_certificate():
     with process.CleanDirectory() as folder:
         os.chmod(folder, 0o755)
         certificate, key = make_certificate(folder, "first")
-        port = daemon.free_port()
-        with Daemon("--listen-tls", f"127.0.0.1:{port}", "--tls-certificate", certificate, "--tls-key", key,
+        with Daemon("--listen-tls", "127.0.0.1:0", "--tls-certificate", certificate, "--tls-key", key,
                     pool=0) as d:
+            port = d.tls_port()
             check_equal(served_certificate(port), open(certificate).read())
             make_certificate(folder, "second")
             d.child.send_signal(signal.SIGHUP)
