@@ -141,3 +141,17 @@ withInterpreter('a paused sandbox wakes with its contexts', async (sandbox) => {
   const awake = await Sandbox.connect(sandbox.sandboxId)
   assert.equal((await run(awake, 'x')).text, '5')
 })
+
+withInterpreter('snapshots and forks have the files and a fresh interpreter', async (sandbox, t) => {
+  await run(sandbox, 'x = 1\nopen("/home/user/data.txt", "w").write("kept")')
+  const { snapshotId } = await sandbox.createSnapshot()
+  const copy = await Sandbox.create(snapshotId, { timeoutMs: 120_000 })
+  const [fork] = await sandbox.fork({ timeoutMs: 120_000 })
+  t.after(() => Promise.all([copy.kill(), fork.kill()]).then(() => Sandbox.deleteSnapshot(snapshotId)).catch(() => {}))
+  for (const other of [copy, fork]) {
+    assert.ok(other instanceof Sandbox)
+    assert.equal((await run(other, 'open("/home/user/data.txt").read()')).text, 'kept')
+    assert.equal((await other.runCode('x')).error?.name, 'NameError')
+  }
+  assert.equal((await run(sandbox, 'x')).text, '1')
+})

@@ -70,6 +70,17 @@ def test_code_interpreter():
         check_equal(fork.made["templateID"], "code-interpreter-v1")
 
 
+def test_files_in_memory():
+    """Where sandboxes write does not matter; a snapshot lies on the disk."""
+    with Daemon("--store", "memory", pool=1) as d:
+        s = Sandbox(d)
+        s.write("/tmp/data", b"x" * 1000000)
+        id = s.snapshot()["snapshotID"]
+        check_equal(len(Sandbox(d, id).read("/tmp/data")), 1000000)
+        check_equal(len(Sandbox(d, made=s.fork()[0]["sandbox"]).read("/tmp/data")), 1000000)
+        check_equal(len(files(d)), 1)
+
+
 def test_while_it_writes():
     """Somebody writes all the time: each file is there whole or as it was at one moment, and he goes on."""
     with Daemon(pool=1) as d:

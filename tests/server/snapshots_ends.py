@@ -135,7 +135,7 @@ def test_paused_meanwhile():
 
 def test_a_timeout_meanwhile():
     with Daemon(pool=0) as d:
-        s = Sandbox(d, timeout=2)
+        s = Sandbox(d, timeout=3)
         with stopped_kernel(d, []):
             status, value, unused = take_later(d, s.id).result(20)
             check((status, "timeout" in value["message"]) == (404, True), value)
@@ -316,7 +316,7 @@ def test_turns():
         scene.until(lambda: d.metrics()['hotcell_sandboxes{state="starting"}'] == 1, "no create")
         (waiting,) = set(d.kernels()) - own - pids
         os.kill(waiting, signal.SIGKILL)
-        check("could not" in str(create.exception(20)) or "killed by signal 9" in str(create.exception(20)), create.exception())
+        check("killed by signal 9" in str(create.exception(20)), create.exception())
         create = later(Sandbox, d, id)
         check(not fork.done(), "it had no turn")
         slow[0].kill()
