@@ -17,6 +17,16 @@ int error_set(struct error *err, int code, const char *format, ...)
 	return -err->code;
 }
 
+int error_say(struct error *err, int code, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(err->message, sizeof(err->message), format, ap);
+	va_end(ap);
+	err->code = code;
+	return -code;
+}
+
 int error_wrap(struct error *err, const char *format, ...)
 {
 	char context[sizeof(err->message)];

@@ -104,8 +104,7 @@ static void fail_create(struct sandbox *s, const char *reason)
 	struct life *l = life_of(s);
 	struct error err;
 	l->cell = NULL;
-	error_set(&err, 0, "start a sandbox: %.400s", reason);
-	err.code = EIO;
+	error_say(&err, EIO, "start a sandbox: %.400s", reason);
 	if (l->load_error.code)
 		err = l->load_error;
 	counters.create_failed++;

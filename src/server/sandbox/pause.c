@@ -209,10 +209,8 @@ static void extend(struct sandbox *s, uint32_t timeout_s, sandbox_done_fn fn, vo
 {
 	struct error err;
 	int r = sandbox_set_timeout(s, timeout_s, true, &err);
-	if (r == 0) {
-		error_set(&err, 0, "sandbox %s is running", s->record.id);
-		err.code = EALREADY;
-	}
+	if (r == 0)
+		error_say(&err, EALREADY, "sandbox %s is running", s->record.id);
 	fn(ctx, s, &err, 0);
 }
 

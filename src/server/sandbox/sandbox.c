@@ -230,8 +230,7 @@ void sandbox_answer(struct list *waiters, struct sandbox *s, const struct error 
 void sandbox_refuse(sandbox_done_fn fn, void *ctx, int code, const char *message)
 {
 	struct error err;
-	error_set(&err, 0, "%s", message);
-	err.code = code;
+	error_say(&err, code, "%s", message);
 	if (fn)
 		fn(ctx, NULL, &err, 0);
 }
@@ -278,10 +277,10 @@ int sandbox_set_timeout(struct sandbox *s, uint64_t seconds, bool extend_only, s
 	struct life *l = life_of(s);
 	uint64_t max_s = s->server->config->timeout_max_ns / NSEC_PER_SEC;
 	if (s->record.state != SANDBOX_RUNNING)
-		return error_set(err, EBUSY, "sandbox %s is %s", s->record.id,
+		return error_say(err, EBUSY, "sandbox %s is %s", s->record.id,
 				 sandbox_state_name(s->record.state));
 	if (seconds > max_s)
-		return error_set(err, ERANGE, "timeout of %llu s (the most is %llu s, timeout_max)",
+		return error_say(err, ERANGE, "timeout of %llu s (the most is %llu s, timeout_max)",
 				 (unsigned long long)seconds, (unsigned long long)max_s);
 	if (extend_only && clock_boot_ns() + seconds * NSEC_PER_SEC <= l->deadline.at_ns)
 		return 0;

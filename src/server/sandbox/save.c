@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -145,9 +146,8 @@ static void on_answer(void *ctx, const struct runtime_answer *a)
 	c->request = 0;
 	uv_timer_stop(&c->patience);
 	if (a->error) {
-		error_set(&err, 0, "%s: %.300s",
+		error_say(&err, a->error, "%s: %.300s",
 			  c->load ? "load the snapshot" : "take the snapshot", a->message);
-		err.code = a->error;
 		set_error(c, &err, c->load || a->error == ESHUTDOWN);
 		drop_bytes(c);
 	}
@@ -163,6 +163,13 @@ static void fail(struct copy *c, const struct error *err)
 	finish_if_over(c);
 }
 
+/* One without a name does not outlive the server anyway. */
+static bool outlives_us(int file)
+{
+	struct stat st;
+	return fstat(file, &st) < 0 || st.st_nlink > 0;
+}
+
 static void run(struct copy *c, int socket)
 {
 	const struct sandbox_record *r = &c->s->record;
@@ -172,7 +179,7 @@ static void run(struct copy *c, int socket)
 		.save = !c->load,
 		/* Content is bounded by the disk limit, names and all else lies in memory. */
 		.max = MIB((uint64_t)r->disk_mb + r->memory_mb),
-		.sync = true,
+		.sync = outlives_us(c->file),
 		.patience_ms = STREAM_PATIENCE_MS,
 	};
 	c->file = -EBADF;
@@ -185,10 +192,9 @@ static int check_state(const struct sandbox *s, struct error *err)
 	bool paused = state == SANDBOX_PAUSED || state == SANDBOX_PAUSING;
 	if (state == SANDBOX_RUNNING)
 		return 0;
-	error_set(err, 0, "sandbox %s is %s%s", s->record.id, sandbox_state_name(state),
-		  paused ? ": resume it first" : "");
-	err->code = state >= SANDBOX_ENDING ? ESRCH : EBUSY;
-	return -err->code;
+	return error_say(err, state >= SANDBOX_ENDING ? ESRCH : EBUSY, "sandbox %s is %s%s",
+			 s->record.id, sandbox_state_name(state),
+			 paused ? ": resume it first" : "");
 }
 
 static void on_turn(void *ctx)
@@ -261,10 +267,8 @@ static int check_save(struct sandbox *s, struct error *err)
 	int r = check_state(s, err);
 	if (r < 0 || life_of(s)->copy_count < COPIES_MAX)
 		return r;
-	error_set(err, 0, "sandbox %s: %u snapshots and forks wait for it already", s->record.id,
-		  COPIES_MAX);
-	err->code = EBUSY;
-	return -EBUSY;
+	return error_say(err, EBUSY, "sandbox %s: %u snapshots and forks wait for it already",
+			 s->record.id, COPIES_MAX);
 }
 
 void sandbox_save(struct sandbox *s, int fd, sandbox_saved_fn fn, void *ctx)

@@ -35,9 +35,8 @@ static int find_template(struct server *server, const struct sandbox_spec *spec,
 	int r = template_find(server->store, spec->template, ret);
 	if (r == 0)
 		return 0;
-	error_set(err, 0, "template '%.100s' not found", spec->template);
-	err->code = r == -EINVAL ? ENOENT : -r;
-	return -err->code;
+	return error_say(err, r == -EINVAL ? ENOENT : -r, "template '%.100s' not found",
+			 spec->template);
 }
 
 static int check(struct server *server, const struct sandbox_spec *spec, struct beginning *b,
@@ -47,7 +46,7 @@ static int check(struct server *server, const struct sandbox_spec *spec, struct 
 	uint64_t max_s = server->config->timeout_max_ns / NSEC_PER_SEC;
 	struct cell_shape shape;
 	if (spec->timeout_s > max_s)
-		return error_set(err, ERANGE, "timeout of %u s (the most is %llu s, timeout_max)",
+		return error_say(err, ERANGE, "timeout of %u s (the most is %llu s, timeout_max)",
 				 spec->timeout_s, (unsigned long long)max_s);
 	cell_shape_make(server, t->cpu_count, t->memory_mb, t->disk_mb, &shape);
 	return limits_check(server->sandboxes, spec->key_id, &shape, true, &b->retry_s, err);
@@ -98,7 +97,7 @@ int beginning_make(struct server *server, const struct sandbox_spec *spec, struc
 {
 	*ret = (struct beginning){ .files_fd = -EBADF };
 	if (server->sandboxes->stopping)
-		return error_set(err, ECANCELED, "the server stops");
+		return error_say(err, ECANCELED, "the server stops");
 	int r = find_template(server, spec, &ret->template, err);
 	if (r == 0)
 		r = check(server, spec, ret, err);

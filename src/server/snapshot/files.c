@@ -23,7 +23,7 @@ static int open_file(const char *path, int flags, int *ret_fd, struct error *err
 {
 	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 && (errno == ENOSPC || errno == EDQUOT))
-		return error_set(err, ENOSPC, "the server's disk is full");
+		return error_say(err, ENOSPC, "the server's disk is full");
 	if (fd < 0)
 		return error_set(err, errno, "open the file of a snapshot");
 	*ret_fd = fd;
@@ -69,7 +69,7 @@ int snapshot_file_temporary(const struct snapshots *all, int *ret_fd, struct err
 			(void)unlink(path);
 	}
 	if (fd < 0 && (errno == ENOSPC || errno == EDQUOT))
-		return error_set(err, ENOSPC, "the server's disk is full");
+		return error_say(err, ENOSPC, "the server's disk is full");
 	if (fd < 0)
 		return error_set(err, errno, "make a file for forks");
 	*ret_fd = fd;

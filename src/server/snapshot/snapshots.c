@@ -130,7 +130,7 @@ static int check(struct server *server, const char *name, struct error *err)
 	const struct snapshots *all = server->snapshots;
 	uint64_t most = server->config->snapshots_max;
 	if (all->count + all->begun >= most)
-		return error_set(err, EAGAIN,
+		return error_say(err, EAGAIN,
 				 "the server keeps %llu snapshots, its limit "
 				 "(snapshots_max): delete one",
 				 (unsigned long long)all->count);

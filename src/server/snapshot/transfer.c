@@ -178,14 +178,14 @@ static int explain(const struct transfer *t, struct error *err)
 {
 	const char *what = t->plan.save ? "write the snapshot" : "read the snapshot";
 	if (t->code == ENOSPC)
-		return error_set(err, ENOSPC, "%s: the server's disk is full", what);
+		return error_say(err, ENOSPC, "%s: the server's disk is full", what);
 	if (t->code == EDQUOT)
-		return error_set(err, EDQUOT,
+		return error_say(err, EDQUOT,
 				 "%s: all of them would take more than %llu MiB "
 				 "(snapshots_bytes)",
 				 what, (unsigned long long)atomic_load(&t->all->max) >> 20);
 	if (t->code == ETIMEDOUT)
-		return error_set(err, ETIMEDOUT, "%s: nothing came for %u s", what,
+		return error_say(err, ETIMEDOUT, "%s: nothing came for %u s", what,
 				 t->plan.patience_ms / 1000);
 	return error_set(err, t->code, "%s", what);
 }

@@ -155,10 +155,10 @@ static int check_name(const char *name, struct error *err)
 {
 	size_t n = strlen(name);
 	if (n == 0 || n >= sizeof(((struct key *)0)->name))
-		return error_set(err, EINVAL, "a key's name has 1 to 63 bytes");
+		return error_say(err, EINVAL, "a key's name has 1 to 63 bytes");
 	for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
 		if (*p < 0x20 || *p == 0x7f)
-			return error_set(err, EINVAL, "a key's name has no control characters");
+			return error_say(err, EINVAL, "a key's name has no control characters");
 	}
 	return 0;
 }

@@ -53,7 +53,7 @@ int secret_add(struct store *s, const char *name, const char *value, const char 
 	char uuid[37], id[sizeof(((struct secret *)0)->id)];
 
 	if (strlen(name) >= sizeof(((struct secret *)0)->name))
-		return error_set(err, EINVAL, "a secret's name has at most 128 bytes");
+		return error_say(err, EINVAL, "a secret's name has at most 128 bytes");
 	random_uuid(uuid);
 	snprintf(id, sizeof(id), SECRET_ID_PREFIX "%s", uuid);
 	sqlite3_stmt *q = store_statement(s, STATEMENT_SECRET_INSERT);

@@ -18,13 +18,13 @@ static int parse_name(const char *text, struct template_reference *ret, struct e
 {
 	char name[sizeof(ret->name)];
 	if (template_parse(text, ret) < 0)
-		return error_set(err, EINVAL,
+		return error_say(err, EINVAL,
 				 "'%.100s' is no name of a snapshot: NAME or NAME:TAG, of letters, "
 				 "digits, '-', '_' and '.'",
 				 text);
 	const char *slash = strchr(ret->name, '/');
 	if (slash && strncmp(ret->name, NAMESPACE, strlen(NAMESPACE)) != 0)
-		return error_set(err, EINVAL, "'%.100s': the team of this server is '%s'", text,
+		return error_say(err, EINVAL, "'%.100s': the team of this server is '%s'", text,
 				 TEAM_SLUG);
 	if (slash)
 		return 0;
@@ -55,9 +55,9 @@ static int find_name(struct store *s, const char *text, struct template_referenc
 	bool builtin = sqlite3_column_int(q, 3);
 	sqlite3_reset(q);
 	if (builtin)
-		return error_set(err, EEXIST, "'%.100s' is the name of a built-in template", bare);
+		return error_say(err, EEXIST, "'%.100s' is the name of a built-in template", bare);
 	if (strcmp(ret_id, bare) == 0)
-		return error_set(err, EEXIST, "'%.100s' is the id of another snapshot", bare);
+		return error_say(err, EEXIST, "'%.100s' is the id of another snapshot", bare);
 	return 0;
 }
 

@@ -183,11 +183,11 @@ int template_delete(struct store *s, const char *reference, struct error *err)
 	struct template_reference ref;
 	int r = find(s, reference, &t, err);
 	if (r == 0 && t.builtin)
-		return error_set(err, EPERM, "template '%.100s' is built in", reference);
+		return error_say(err, EPERM, "template '%.100s' is built in", reference);
 	if (r == 0)
 		r = in_use(s, t.id, err);
 	if (r == 1)
-		return error_set(err, EBUSY, "template '%.100s': sandboxes use it", reference);
+		return error_say(err, EBUSY, "template '%.100s': sandboxes use it", reference);
 	if (r < 0)
 		return r;
 	(void)template_parse(reference, &ref); /* find() has seen that it is one */
@@ -289,7 +289,7 @@ static int remove_tag(struct store *s, const char *id, const char *text, struct 
 	if (r < 0)
 		return r;
 	if (strcmp(tag, DEFAULT_TAG) == 0)
-		return error_set(err, EPERM, "the tag '%s' cannot be removed", DEFAULT_TAG);
+		return error_say(err, EPERM, "the tag '%s' cannot be removed", DEFAULT_TAG);
 	r = delete_tag(s, id, tag, err);
 	if (r == 0 && sqlite3_changes(s->db) == 0)
 		return error_set(err, ENOENT, "tag '%s'", tag);

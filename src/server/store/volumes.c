@@ -55,7 +55,7 @@ int volume_add(struct store *s, const char *name, struct volume *ret, struct err
 {
 	struct volume v = { .created_us = store_now_us() };
 	if (strlen(name) >= sizeof(v.name))
-		return error_set(err, EINVAL, "a volume's name has at most 127 bytes");
+		return error_say(err, EINVAL, "a volume's name has at most 127 bytes");
 	snprintf(v.name, sizeof(v.name), "%s", name);
 	random_uuid(v.id);
 	random_text(v.token, 40, RANDOM_HEX);
