@@ -15,7 +15,8 @@
 # of the execution: this script ends that execution with the shell's status, and itself. A new driver
 # is a new context.
 #
-# Descriptors: 50 requests, 51 events, 52 and 53 the execution's output and errors; code has none of
+# Descriptors: 50 requests, 51 events, 52 and 53 the execution's output and errors, 54 a pipe in which the
+# shell keeps text for a moment (as processes that it makes may come to read its input); code has none of
 # them. Low numbers are left to the code: what it opens as 3 is there in the next execution. The shell's
 # own standard error goes nowhere: it is where an interactive shell prompts, and tells of jobs.
 
@@ -28,7 +29,7 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
 fi
 
 here=${BASH_SOURCE[0]%/*}
-exec 0<> <(:)
+exec 0<> <(:) 54<> <(:)
 printf '. %q\n' "$here/session.sh" >&0
 trap : INT # what is started gets the default action back; ignored would stay ignored
 SHLVL=0 HISTFILE='' bash --noprofile --norc --noediting +o history -O execfail -i

@@ -10,9 +10,10 @@
 # An interrupt makes the shell drop the line, and read the next: __hotcell_begin then finds an execution
 # that has not ended. Outside of the code SIGINT is ignored, so that no frame is cut. The code's traps
 # for it, for errors and for every command are kept in a variable meanwhile. Their text gets there through
-# the shell's input, which a function can read as well: nothing else holds it without a process. And as
-# functions do not see all traps, the line must write it. An interrupt, which drops the line only as long
-# as there is no trap for it, leaves no text behind: SIGINT's trap is written first, and alone.
+# a pipe: nothing else holds it without a process. It is not the shell's input, which a process that the
+# shell was just making may read, too (__hotcell_own). And as functions do not see all traps, the line
+# must write it. An interrupt, which drops the line only as long as there is no trap for it, leaves no text
+# behind: SIGINT's trap is written first, and alone.
 #
 # The code shares the shell: it may have set any option, IFS, aliases, traps. Hence the names, `\builtin`
 # (no alias, no function), that nothing here fails but where set -e does not look, and that the line's
@@ -28,9 +29,9 @@ declare -A __hotcell_before=() # variables of `with`: "" was not set; "=VALUE", 
 
 # __hotcell_queue ID: the line that the shell reads next. The ID is for driver.sh, if there is no next.
 # One line it must be: an interrupt drops no more than that.
-__hotcell_line="{ \\builtin trap '' INT; \\builtin trap -p ERR DEBUG >&0; \\builtin trap - ERR DEBUG; } >&2; "
-__hotcell_line+="\\builtin . ${__hotcell_step@Q}; { __hotcell_status=\$?; \\builtin trap -p INT >&0; "
-__hotcell_line+="\\builtin trap '' INT; \\builtin trap -p ERR DEBUG >&0; \\builtin trap - ERR DEBUG; __hotcell_end; } >&2"
+__hotcell_line="{ \\builtin trap '' INT; \\builtin trap -p ERR DEBUG >&54; \\builtin trap - ERR DEBUG; } >&2; "
+__hotcell_line+="\\builtin . ${__hotcell_step@Q}; { __hotcell_status=\$?; \\builtin trap -p INT >&54; "
+__hotcell_line+="\\builtin trap '' INT; \\builtin trap -p ERR DEBUG >&54; \\builtin trap - ERR DEBUG; __hotcell_end; } >&2"
 __hotcell_queue() {
 	\builtin printf '__hotcell_own %d; %s\n' "$1" "$__hotcell_line" >&0
 }
@@ -44,12 +45,12 @@ __hotcell_own() {
 	fi
 }
 
-# What traps the line has written, if any. $1: the next line is before it.
+# What traps the line has written, if any. $1: the next line has been written, too, and is to be another.
 __hotcell_keep_traps() {
 	local TMOUT __hotcell_next
 	[[ $1 ]] && IFS= \builtin read -r __hotcell_next
-	\builtin printf '\0' >&0
-	IFS= \builtin read -r -d '' __hotcell_traps
+	\builtin printf '\0' >&54
+	IFS= \builtin read -r -u 54 -d '' __hotcell_traps
 }
 
 # __hotcell_read SIZE: the content of a frame, in __hotcell_text. Zero bytes cannot be in a variable:
@@ -166,7 +167,7 @@ __hotcell_end() {
 
 # What people have in their shells: aliases, functions, PATH. Without its prompt.
 if [[ -r ~/.bashrc ]]; then
-	. ~/.bashrc </dev/null >/dev/null 2>&1 50<&- 51>&- 52>&- 53>&-
+	. ~/.bashrc </dev/null >/dev/null 2>&1 50<&- 51>&- 52>&- 53>&- 54>&-
 fi
 unset HISTFILE PROMPT_COMMAND
 PS1= PS2=

@@ -59,6 +59,38 @@ def test_interrupt():
             driver.kill()  # background jobs still have the pipes
 
 
+# Takes the shell's next line, gives it back at the interrupt, and takes what comes behind it unless that is a line, too:
+# as a process does that the shell was just making when it was interrupted.
+TAKER = """python3 -c '
+import fcntl, os, signal, struct, sys, termios
+pipe = os.open(f"/proc/{sys.argv[1]}/fd/0", os.O_RDWR)
+line = os.read(pipe, 65536)
+def left():
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+def take(*unused):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.write(pipe, line)
+    while left():
+        pass
+    taken = os.read(pipe, 65536)
+    if taken.endswith(bytes([10])):
+        os.write(pipe, taken)
+    os._exit(0)
+signal.signal(signal.SIGINT, take)
+print("go", flush=True)
+signal.pause()
+' $PPID & wait"""
+
+
+def test_a_process_that_reads_the_shells_input_takes_nothing_for_good():
+    with new() as driver:
+        for _ in range(3):
+            done = interrupted(driver, TAKER)
+            check_equal((bytes(done.out), done.error["name"]), (b"go\n", "KeyboardInterrupt"))
+            check_equal(bytes(driver.execute("trap 'true' ERR; echo next").out), b"next\n")
+            check_equal(bytes(driver.execute("trap -p ERR; trap - ERR").out), b"trap -- 'true' ERR\n")
+
+
 def test_an_interrupt_as_soon_as_it_may_come_is_not_lost():
     for _ in range(3):
         with new() as driver:
