@@ -221,6 +221,23 @@ int options_parse(const struct option_spec *specs, size_t count, void *base, int
 	return c.at;
 }
 
+int options_parse_mixed(const struct option_spec *specs, size_t count, void *base, int argc,
+			char **argv, struct error *err)
+{
+	int arguments = 0, at = 0;
+	bool options_end = false;
+	while (at < argc) {
+		int used = options_end ? 0 : options_parse(specs, count, base, argc - at, argv + at, err);
+		if (used < 0)
+			return used;
+		options_end |= used > 0 && strcmp(argv[at + used - 1], "--") == 0;
+		at += used;
+		if (at < argc)
+			argv[arguments++] = argv[at++];
+	}
+	return arguments;
+}
+
 #define HELP_COLUMN 28
 
 static void print_help_row(const struct option_spec *s)

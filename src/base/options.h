@@ -56,6 +56,10 @@ void options_init(const struct option_spec *specs, size_t count, void *base);
 /* Parses argv[0..argc); returns the index of the first argument that is no option. */
 int options_parse(const struct option_spec *specs, size_t count, void *base, int argc, char **argv,
 		  struct error *err);
+/* The same with options among the arguments, as far as there is no "--". Arguments are moved to the front
+ * of argv, in their order; returns how many there are. */
+int options_parse_mixed(const struct option_spec *specs, size_t count, void *base, int argc,
+			char **argv, struct error *err);
 /* The option part of a help page on standard output. */
 void options_help(const struct option_spec *specs, size_t count);
 /* The same from the text of a file, which is changed and must live as long as the values. `path` is

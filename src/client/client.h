@@ -31,6 +31,7 @@ struct client_verb {
 	int (*run)(struct client_options *o);
 	bool offline; /* needs no server */
 	int failure;  /* exit status of wrong options and arguments; 0 = 2 */
+	bool command; /* what follows the first argument is another program's: no options of ours */
 };
 
 /* The options that every verb takes which needs a server; what others take in common. */

@@ -413,4 +413,5 @@ const struct client_verb verb_exec = {
 	run_exec,
 	false,
 	0,
+	true,
 };

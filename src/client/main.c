@@ -54,21 +54,32 @@ int client_find_server(struct client_options *o, struct error *err)
 	return endpoint_parse(&o->endpoint, o->url, err);
 }
 
+static int parse(const struct client_verb *v, struct client_options *o, int argc, char **argv,
+		 struct error *err)
+{
+	options_init(v->options, v->option_count, o);
+	o->arguments = argv;
+	if (!v->command) {
+		o->count = options_parse_mixed(v->options, v->option_count, o, argc, argv, err);
+		return o->count;
+	}
+	int used = options_parse(v->options, v->option_count, o, argc, argv, err);
+	o->count = argc - used;
+	o->arguments += MAX(used, 0);
+	return used;
+}
+
 static int run_verb(const struct client_verb *v, int argc, char **argv)
 {
 	static struct client_options o;
 	struct error err;
 
-	options_init(v->options, v->option_count, &o);
-	int used = options_parse(v->options, v->option_count, &o, argc, argv, &err);
-	if (used < 0) {
+	if (parse(v, &o, argc, argv, &err) < 0) {
 		client_fail(&err);
 		return v->failure ? v->failure : 2;
 	}
 	if (o.help)
 		return usage(v);
-	o.count = argc - used;
-	o.arguments = argv + used;
 	if (o.count < v->min_arguments || (v->max_arguments >= 0 && o.count > v->max_arguments)) {
 		fprintf(stderr, "Usage: hotcell %s %s\n(hotcell %s --help tells more)\n", v->name,
 			v->usage, v->name);

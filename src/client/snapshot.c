@@ -164,7 +164,6 @@ static int usage(void)
 	return 2;
 }
 
-/* Options may stand before the word and behind it. */
 static int run_snapshot(struct client_options *o)
 {
 	const char *word = o->arguments[0];
@@ -173,17 +172,9 @@ static int run_snapshot(struct client_options *o)
 
 	while (i < ARRAY_SIZE(deeds) && strcmp(deeds[i].name, word) != 0)
 		i++;
-	if (i == ARRAY_SIZE(deeds))
-		return usage();
-	int used = options_parse(snapshot_options, ARRAY_SIZE(snapshot_options), o, o->count - 1,
-				 o->arguments + 1, &err);
-	if (used < 0) {
-		client_fail(&err);
-		return 2;
-	}
-	o->count -= 1 + used;
-	o->arguments += 1 + used;
-	if (o->help || o->count < deeds[i].min_arguments ||
+	o->count--;
+	o->arguments++;
+	if (i == ARRAY_SIZE(deeds) || o->count < deeds[i].min_arguments ||
 	    (deeds[i].max_arguments >= 0 && o->count > deeds[i].max_arguments))
 		return usage();
 	if (client_find_server(o, &err) < 0)

@@ -261,7 +261,7 @@ def test_forward_closed_port():
 def test_forward_arguments():
     with Client(pool=0) as c:
         id = c.create()
-        for ports in ("0", "65536", "x", "1:2:3", "1:", ":", "", "80x", "-1", "65536:1"):
+        for ports in ("0", "65536", "x", "1:2:3", "1:", ":", "", "80x", "65536:1"):
             status, out, err = c.verb("forward", id, ports)
             check(status == 1 and "LOCAL:PORT" in err, f"{ports}: {status} {err}")
         status, out, err = c.verb("forward", "--listen", "nowhere", id, "0:80")

@@ -17,11 +17,13 @@ def test_snapshot():
         named = c.output("snapshot", "create", "--name", "mine:v1", s.id[:8]).decode().strip()
         check_equal(named, "default/mine:v1")
         check_equal(json.loads(c.output("snapshot", "--json", "create", s.id))["names"], [])
+        again = c.output("snapshot", "create", s.id, "--name", "mine:v1").decode().strip()  # options anywhere
+        check_equal(again, named)
         lines = c.output("snapshot", "list").decode().splitlines()
         check(lines[0].split() == ["SNAPSHOT", "AGE", "SIZE", "SANDBOX"] and len(lines) == 4, lines)
         check(lines[-1].startswith(first) and s.id in lines[-1], lines)
         rows = json.loads(c.output("snapshot", "list", "--json", s.id))
-        check_equal((len(rows), rows[1]["snapshotID"]), (3, named))
+        check_equal((len(rows), rows[0]["snapshotID"]), (3, named))
         check_equal(Sandbox(c, named).read("/tmp/a"), b"content")
         status, out, err = c.verb("snapshot", "delete", first, named, first)
         check_equal((status, out), (1, f"{first}\n"))
@@ -32,7 +34,7 @@ def test_fork():
     with Client("--sandboxes-max", "3", pool=1) as c:
         s = Sandbox(c)
         s.write("/tmp/a", b"content")
-        ids = c.output("fork", "--count", "2", "--timeout", "60s", s.id).decode().split()
+        ids = c.output("fork", "--count", "2", s.id, "--timeout", "60s").decode().split()
         check_equal([Sandbox(c, made={"sandboxID": id}).read("/tmp/a") for id in ids], [b"content"] * 2)
         status, out, err = c.verb("fork", s.id)
         check_equal((status, out), (1, ""))
@@ -45,6 +47,8 @@ def test_usage():
         for arguments in (["snapshot"], ["snapshot", "frobnicate"], ["snapshot", "create"], ["snapshot", "delete"],
                           ["snapshot", "list", "a", "b"], ["fork"], ["fork", "--count", "0", "i"], ["snapshot", "list", "--bad"]):
             check_equal(c.verb(*arguments)[0], 2, arguments)
+        check("Options:" in c.output("snapshot", "create", "--help").decode(), "help behind a word")
+        check("unknown" not in c.verb("kill", "--", "--help")[2], "an argument behind --")
         for arguments in (["snapshot", "create", "i" * 21], ["snapshot", "create", "../x"], ["snapshot", "delete", ""],
                           ["snapshot", "delete", "x" * 300], ["snapshot", "delete", "base"], ["fork", "i" * 21]):
             status, out, err = c.verb(*arguments)
