@@ -185,4 +185,5 @@ const struct client_verb verb_cert = {
 	run_cert,
 	true,
 	0,
+	false,
 };

@@ -421,4 +421,5 @@ const struct client_verb verb_cp = {
 	run_cp,
 	false,
 	0,
+	false,
 };

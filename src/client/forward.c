@@ -259,4 +259,5 @@ const struct client_verb verb_forward = {
 	run_forward,
 	false,
 	0,
+	false,
 };

@@ -132,4 +132,5 @@ const struct client_verb verb_logs = {
 	run_logs,
 	false,
 	0,
+	false,
 };

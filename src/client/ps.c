@@ -89,6 +89,7 @@ const struct client_verb verb_ps = {
 	run_ps,
 	false,
 	0,
+	false,
 };
 
 /* ---- top ---- */
@@ -214,6 +215,7 @@ const struct client_verb verb_top = {
 	run_top,
 	false,
 	0,
+	false,
 };
 
 /* ---- kill ---- */
@@ -257,4 +259,5 @@ const struct client_verb verb_kill = {
 	run_kill,
 	false,
 	0,
+	false,
 };

@@ -194,6 +194,7 @@ const struct client_verb verb_snapshot = {
 	run_snapshot,
 	true,
 	0,
+	false,
 };
 
 /* ---- fork ---- */
@@ -269,4 +270,5 @@ const struct client_verb verb_fork = {
 	run_fork,
 	false,
 	0,
+	false,
 };
