@@ -368,8 +368,6 @@ void session_run(const struct run_options *options, uint64_t began_ns, struct ou
 	struct error err;
 	init(s, options, began_ns, ret);
 	int r = session_start(s, &err);
-	if (r == 0)
-		r = session_signals_take(s, &err);
 	if (r == 0 && s->tty)
 		r = session_tty_start(s, &err);
 	if (r < 0) {

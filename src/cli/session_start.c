@@ -107,7 +107,10 @@ int session_start(struct session *s, struct error *err)
 	s->kernel.control_fd = -EBADF;
 	if (r < 0)
 		return error_set(err, -r, "control channel");
-	r = launch_config_send(&s->channel, &s->config.base, err);
+	/* Before anything can run: whoever has seen the program may send it signals. */
+	r = session_signals_take(s, err);
+	if (r == 0)
+		r = launch_config_send(&s->channel, &s->config.base, err);
 	launch_config_close(&s->config.base);
 	if (r == 0)
 		r = spawn(s, err);
